@@ -68,3 +68,69 @@ extension Request {
         DownloadRequest(base: self, target: target, options: options)
     }
 }
+
+/// What a download has to result in.
+public struct DownloadOptions: Sendable, Hashable, Codable {
+    /// The SHA-256 of the file as 64 hexadecimal digits, or `nil` if it is not checked.
+    ///
+    /// If the file has another one, it is removed and ``NetworkError/Reason/unexpectedDigest(expected:actual:)`` is thrown.
+    public var sha256: String?
+
+    /// The size of the file in bytes, or `nil` if only the size that the server declares is checked.
+    ///
+    /// If there are more bytes, the download ends at once, with
+    /// ``NetworkError/Reason/unexpectedLength(expected:actual:)``.
+    public var byteCount: Int64?
+
+    /// Whether an existing file or folder is kept if the response gives its name to the download; `false` by default.
+    ///
+    /// The new file gets a number then, such as `report.pdf.1`. This is for folders: a file that is itself the target is
+    /// replaced.
+    public var keepsExistingFiles: Bool
+
+    /// Creates options; by default, nothing is checked in addition to what the server declares.
+    public init(sha256: String? = nil, byteCount: Int64? = nil, keepsExistingFiles: Bool = false) {
+        self.sha256 = sha256
+        self.byteCount = byteCount
+        self.keepsExistingFiles = keepsExistingFiles
+    }
+
+    /// - Throws: ``NetworkError`` if a value cannot be that of any file.
+    func check() throws(NetworkError) {
+        if let sha256, sha256.utf8.count != 64 || !sha256.utf8.allSatisfy(\.isHexDigit) {
+            throw NetworkError(.unencodable("the expected SHA-256 is not 64 hexadecimal digits"))
+        }
+        if let byteCount, byteCount < 0 {
+            throw NetworkError(.unencodable("the expected size of \(byteCount) bytes is negative"))
+        }
+    }
+}
+
+/// A file that was downloaded, and the response that it is the content of.
+public struct DownloadedFile: Sendable, CustomStringConvertible {
+    /// The location of the file, which only its owner can read.
+    public let url: URL
+    /// The size of the file in bytes.
+    public let byteCount: Int64
+    /// The number of bytes that were in the file when this send began, left by an earlier one that was interrupted; 0 if there
+    /// was none.
+    ///
+    /// What a retry within the send continues is not counted. After ``RequestHandle/resume()`` it is what was there at
+    /// that time, because each part of a paused download is a send of its own.
+    public let resumedByteCount: Int64
+    /// The SHA-256 of the file as 64 lowercase hexadecimal digits, or `nil` if ``DownloadOptions/sha256`` was not set.
+    public let sha256: String?
+    /// The header fields of the last response.
+    public let headers: HTTPHeaders
+
+    init(_ part: PartialFile, at path: String, resuming resumedByteCount: Int64, headers: HTTPHeaders) {
+        (url, byteCount, sha256) = (URL(filePath: path), part.length, part.digest)
+        (self.resumedByteCount, self.headers) = (resumedByteCount, headers)
+    }
+
+    /// The file and its size, and what was resumed.
+    public var description: String {
+        let resumed = resumedByteCount > 0 ? ", \(resumedByteCount) of them by an earlier download" : ""
+        return "\(url.lastPathComponent): \(byteCount) bytes\(resumed)"
+    }
+}

@@ -48,4 +48,47 @@ extension OutgoingRequest {
     /// The body if it is in memory, or `nil` if it is sent as a stream.
     func dataForSession() -> Data? { body.isEmpty ? nil : body.data }
 }
+
+/// Counts as always free: on Apple platforms sessions share no queue, and creating a task does not wait.
+enum SessionQueueLoad {
+    /// The size from which a body makes other tasks wait: never.
+    static let largeBody = Int.max
+
+    static let isFree = true
+
+    static func exchangeBegan() {}
+
+    static func exchangeEnded() {}
+
+    static func isBusy() {}
+
+    static func measuring(_ work: () -> Void) { work() }
+
+    /// Runs `work` soon; callbacks that wait on a session's delegate queue have the time by which a timeout is delayed.
+    static func afterItsWork(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: work) }
+}
+
+/// Pauses the reception of one task of URLSession.
+final class SessionReception: PausableReception {
+    private let task: URLSessionTask
+
+    /// Creates the reception of a running task.
+    init?(_ task: URLSessionTask) { self.task = task }
+
+    func pause() { if task.state == .running { task.suspend() } }
+
+    func resume(if isWanted: @escaping @Sendable () -> Bool) {
+        if task.state == .suspended, isWanted() { task.resume() }
+    }
+
+    static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {}
+}
+
+extension SessionPlatform {
+    /// Receptions need no renewal.
+    static let firstRenewal: Duration? = nil
+
+    /// Whether the first final header section may be a proxy's.
+    static let mayHaveProxy = false
+}
 #endif
