@@ -25,11 +25,11 @@ struct CancelTimingTests {
         func scope(of token: Int) -> String? { "one" }
     }
 
-    /// Takes a few milliseconds, as a model of some size does.
+    /// Takes a few milliseconds, as a model of some size does, and ends when it is cancelled.
     private struct SlowFormatter: ResponseFormatter, Sendable {
         func format(_ payload: Payload) throws -> Int {
             let began = ContinuousClock.now
-            while ContinuousClock.now - began < .milliseconds(2) {}
+            while ContinuousClock.now - began < .milliseconds(2) { try Task.checkCancellation() }
             return payload.data.count
         }
     }
