@@ -6,10 +6,7 @@ public import Foundation
 /// properties are the ones below and those of ``InheritedSettings``, such as `config.headers`.
 @dynamicMemberLookup
 public struct NetworkConfig: Sendable {
-    private var shared: Shared<InheritedSettings>
-
-    /// What services and requests inherit.
-    var inherited: InheritedSettings { _read { yield shared.value } }
+    fileprivate var shared: Shared<InheritedSettings>
 
     /// The decoder for requests whose formatter has none.
     ///
@@ -110,6 +107,9 @@ public struct NetworkConfig: Sendable {
 /// A class, because every send keeps one, and a config is large.
 final class ConfigSnapshot: Sendable {
     let value: NetworkConfig
+    private let shared: Shared<InheritedSettings>
+    /// What services and requests inherit; read from here, because the config would be copied.
+    var inherited: InheritedSettings { _read { yield shared.value } }
     /// Its secrets, for what must not know of the config.
     let secrets: Shared<Secrets>
     /// The filter of requests and services that have none.
@@ -120,7 +120,7 @@ final class ConfigSnapshot: Sendable {
     let urls = RecentURLs()
 
     init(_ value: NetworkConfig) {
-        (self.value, secrets) = (value, Shared(value.secrets))
+        (self.value, shared, secrets) = (value, value.shared, Shared(value.secrets))
         decoding = Payload.Decoding(value.decoder)
         filter = ResolvedSetting(
             value: value.filter ?? PassthroughFilter(),

@@ -27,7 +27,7 @@ final class Settings: Sendable {
     }
 
     /// The URL that relative paths are resolved against, unless the environment overrides it.
-    var baseURL: BaseURL? { request.service.baseURL ?? config.value.baseURL }
+    var baseURL: BaseURL? { request.service.baseURL ?? config.inherited.baseURL }
 
     /// The URLs that relative paths of the CDN are resolved against, in order, unless the environment overrides them.
     var cdnURLs: [BaseURL] {
@@ -35,7 +35,7 @@ final class Settings: Sendable {
         if service.cdnURL != nil || !service.cdnFallbacks.isEmpty {
             return Self.list(service.cdnURL, service.cdnFallbacks)
         }
-        return service.baseURL == nil ? Self.list(config.value.cdnURL, config.value.cdnFallbacks) : []
+        return service.baseURL == nil ? Self.list(config.inherited.cdnURL, config.inherited.cdnFallbacks) : []
     }
 
     private static func list(_ first: BaseURL?, _ others: [BaseURL]) -> [BaseURL] {
@@ -54,7 +54,7 @@ final class Settings: Sendable {
         return try CredentialOrigins(
             base: overriding ?? baseURL,
             cdn: overriding == nil ? cdnURLs : [],
-            listed: config.value.credentialOrigins.and(request.service.credentialOrigins),
+            listed: config.inherited.credentialOrigins.and(request.service.credentialOrigins),
             requestOrigin: requestOrigin
         )
     }
@@ -62,56 +62,59 @@ final class Settings: Sendable {
 
 // Each setting, resolved when it is read: the request's over the service's over the config's over the library's.
 extension Settings {
-    var authorization: ResolvedSetting<Authorization> { resolved(request.authorization, \.authorization, .anonymous) }
-    var retryPolicy: ResolvedSetting<RetryPolicy> { resolved(request.retryPolicy, \.retryPolicy, .standard) }
-    var redirectPolicy: ResolvedSetting<RedirectPolicy> { resolved(request.redirectPolicy, \.redirectPolicy, .follow) }
-    var cachePolicy: ResolvedSetting<CachePolicy> { resolved(request.cachePolicy, \.cachePolicy, .networkOnly) }
-    var acceptance: ResolvedSetting<Acceptance> { resolved(request.acceptance, \.acceptance, .standard) }
-    var throttle: ResolvedSetting<Throttle> { resolved(.inherited, \.throttle, .unlimited) }
-    var authentication: ResolvedSetting<Authentication> { resolved(.inherited, \.authentication, .anonymous) }
-    var cacheStorage: ResolvedSetting<CacheStorage> { resolved(request.cacheStorage, \.cacheStorage, .standard) }
+    var authorization: ResolvedSetting<Authorization> {
+        resolved(request.authorization, { $0.authorization }, .anonymous)
+    }
+    var retryPolicy: ResolvedSetting<RetryPolicy> { resolved(request.retryPolicy, { $0.retryPolicy }, .standard) }
+    var redirectPolicy: ResolvedSetting<RedirectPolicy> {
+        resolved(request.redirectPolicy, { $0.redirectPolicy }, .follow)
+    }
+    var cachePolicy: ResolvedSetting<CachePolicy> { resolved(request.cachePolicy, { $0.cachePolicy }, .networkOnly) }
+    var acceptance: ResolvedSetting<Acceptance> { resolved(request.acceptance, { $0.acceptance }, .standard) }
+    var throttle: ResolvedSetting<Throttle> { resolved(.inherited, { $0.throttle }, .unlimited) }
+    var authentication: ResolvedSetting<Authentication> { resolved(.inherited, { $0.authentication }, .anonymous) }
+    var cacheStorage: ResolvedSetting<CacheStorage> { resolved(request.cacheStorage, { $0.cacheStorage }, .standard) }
 
     var timeout: ResolvedSetting<Duration?> {
-        resolved(request.limits.timeout, \.limits.timeout, Limits.library.timeout)
+        resolved(request.limits.timeout, { $0.limits.timeout }, Limits.library.timeout)
     }
     var deadline: ResolvedSetting<Duration?> {
-        resolved(request.limits.deadline, \.limits.deadline, Limits.library.deadline)
+        resolved(request.limits.deadline, { $0.limits.deadline }, Limits.library.deadline)
     }
     var maximumBodySize: ResolvedSetting<Int?> {
-        resolved(request.limits.maximumBodySize, \.limits.maximumBodySize, Limits.library.maximumBodySize)
+        resolved(request.limits.maximumBodySize, { $0.limits.maximumBodySize }, Limits.library.maximumBodySize)
     }
     var maximumHeaderSize: ResolvedSetting<Int?> {
-        resolved(request.limits.maximumHeaderSize, \.limits.maximumHeaderSize, Limits.library.maximumHeaderSize)
+        resolved(request.limits.maximumHeaderSize, { $0.limits.maximumHeaderSize }, Limits.library.maximumHeaderSize)
     }
     var maximumExpansion: ResolvedSetting<Int?> {
-        resolved(request.limits.maximumExpansion, \.limits.maximumExpansion, Limits.library.maximumExpansion)
+        resolved(request.limits.maximumExpansion, { $0.limits.maximumExpansion }, Limits.library.maximumExpansion)
     }
     var minimumInterval: ResolvedSetting<Duration?> {
-        resolved(request.limits.minimumInterval, \.limits.minimumInterval, Limits.library.minimumInterval)
+        resolved(request.limits.minimumInterval, { $0.limits.minimumInterval }, Limits.library.minimumInterval)
     }
 
     /// The format of the innermost encoding that has one; the styles of those inside replace its own.
     var parameterEncoding: ResolvedSetting<ParameterEncoding> {
-        let source = resolved(request.parameterEncoding, \.parameterEncoding, .automatic).source
+        let source = resolved(request.parameterEncoding, { $0.parameterEncoding }, .automatic).source
         if source == .library { return ResolvedSetting(value: .automatic, source: source) }
-        let inherited = request.service.parameterEncoding.over(config.value.parameterEncoding.over(.automatic))
+        let inherited = request.service.parameterEncoding.over(config.inherited.parameterEncoding.over(.automatic))
         return ResolvedSetting(value: request.parameterEncoding.over(inherited), source: source)
     }
 
     @inline(__always)
     private func resolved<Value: Inheritable>(
         _ own: @autoclosure () -> Value,
-        _ member: KeyPath<InheritedSettings, Value>,
+        _ member: (borrowing InheritedSettings) -> Value,
         _ library: @autoclosure () -> Value
     ) -> ResolvedSetting<Value> {
-        // Closures and key paths, because an argument would be copied.
-        if !own().isInherited { return ResolvedSetting(value: own(), source: .request) }
-        if !request.service.inherited[keyPath: member].isInherited {
-            return ResolvedSetting(value: request.service.inherited[keyPath: member], source: .service)
-        }
-        if !config.value.inherited[keyPath: member].isInherited {
-            return ResolvedSetting(value: config.value.inherited[keyPath: member], source: .config)
-        }
+        // Closures, because an argument and the root of a key path would be copied.
+        let own = own()
+        if !own.isInherited { return ResolvedSetting(value: own, source: .request) }
+        let service = member(request.service.inherited)
+        if !service.isInherited { return ResolvedSetting(value: service, source: .service) }
+        let config = member(config.inherited)
+        if !config.isInherited { return ResolvedSetting(value: config, source: .config) }
         return ResolvedSetting(value: library(), source: .library)
     }
 }

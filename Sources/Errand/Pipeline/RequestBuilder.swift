@@ -90,7 +90,7 @@ struct RequestBuilder {
         var parts = place.parts
         context.declared = place.declared
         var credentials = try decide(for: parts.origin)
-        let filters = config.value.urlFilters.and(settings.request.service.urlFilters)
+        let filters = config.inherited.urlFilters.and(settings.request.service.urlFilters)
         if !filters.isEmpty {
             let own = try parts.url()
             var url = own
@@ -117,7 +117,7 @@ struct RequestBuilder {
         if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
         let base =
             settings.request.usesBaseParameters
-            ? settings.request.service.parameters.over(config.value.parameters) : Parameters()
+            ? settings.request.service.parameters.over(config.inherited.parameters) : Parameters()
         let isInherited = settings.request.parameterEncoding.format == .inherited
         let placement = ParameterPlacement(body: body, method: method, encoding: encoding, isInherited: isInherited)
         let basePlace: BaseParameterPlace =
@@ -169,7 +169,7 @@ struct RequestBuilder {
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
     private func headers(withCredentials areSent: Bool) throws(NetworkError) -> HTTPHeaders {
-        var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
+        var headers = settings.request.usesBaseHeaders ? config.inherited.headers : HTTPHeaders()
         let authorization = settings.authorization
         func authorize(at level: SettingSource) throws(NetworkError) {
             guard authorization.source == level, areSent || level == .request else { return }
@@ -200,7 +200,7 @@ extension PinnedCredential {
         for client: any RefreshClient,
         own: () -> HTTPHeaders
     ) {
-        let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
+        let (config, service) = (settings.config.inherited.authentication, settings.request.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
         let setting = settings.authentication
         guard let session = setting.value.session, settings.authorization.source <= setting.source,
@@ -229,10 +229,10 @@ extension PreparedRequest.Parts {
         self.fallbacks = fallbacks
         self.pinnedCredential = pinnedCredential
         transportIdentity = send.transportIdentity
-        adapters = config.value.adapters.and(settings.request.service.adapters)
-        interceptors = config.value.interceptors.and(settings.request.service.interceptors)
+        adapters = config.inherited.adapters.and(settings.request.service.adapters)
+        interceptors = config.inherited.interceptors.and(settings.request.service.interceptors)
         exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count, for: built.outgoing.url)
-        sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
+        sendInterceptors = config.inherited.sendInterceptors.and(settings.request.service.sendInterceptors)
         accessories = send.accessories
         // A body that is not in memory is neither stored nor given to others.
         let isInMemory = content.receiver == nil
@@ -249,7 +249,7 @@ extension PreparedRequest.Parts {
         let isKept = isGivenToOthers || content.receiver?.isStream == false
         userCheck = isKept && !scopes.isEmpty && !scopes.contains(nil) ? UserCheck() : nil
         typeID = send.type.id
-        sendGates = config.value.sendGates.and(settings.request.service.sendGates)
+        sendGates = config.inherited.sendGates.and(settings.request.service.sendGates)
         queued = settings.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = content.guarding
         guardsPayload = content.guardsPayload

@@ -53,7 +53,8 @@ final class Send: Sendable {
         self.config = config
         // Only what the start needs: the other members are read after `check()`.
         let service = request.service
-        let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
+        let limit =
+            request.limits.deadline ?? service.inherited.limits.deadline ?? config.inherited.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = type ?? RequestType.of(R.self)
         self.type = type
@@ -66,7 +67,7 @@ final class Send: Sendable {
             attributes: request.attributes,
             sharing: config.secrets
         )
-        let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
+        let accessories = config.inherited.accessories.and(service.inherited.accessories).and(request.accessories)
         self.accessories = AccessoryChain(accessories.and(observers))
         watch = deadline == nil ? nil : Lock(nil)
     }

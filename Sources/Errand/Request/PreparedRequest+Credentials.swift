@@ -22,7 +22,7 @@ extension PreparedRequest {
     /// The base parameters that are sent, as text for comparing two sends, or an empty string if there are none.
     var baseParameterText: String {
         guard baseParameters.isSent else { return "" }
-        let base = settings.request.service.parameters.over(settings.config.value.parameters)
+        let base = settings.request.service.parameters.over(settings.config.inherited.parameters)
         // If a value cannot be encoded, building the request has already failed.
         let values = (try? base.values(dates: .iso8601)) ?? []
         return JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).description
