@@ -12,7 +12,7 @@ package struct Address: Sendable {
     /// A name for its content: the last component of the path, or else the host.
     package let name: String
 
-    /// The values of parameters that distinguish contents are shown, beside those of the library's list.
+    /// The values of parameters that distinguish contents are shown, in addition to the library's list.
     private static let secrets = Secrets(shown: ["id", "file", "name"])
 
     /// Reads a URL.

@@ -51,7 +51,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
         self.write = write
     }
 
-    /// Shows the bytes of a request: those of its body, and then those of the response's.
+    /// Shows the bytes of a request: first of its body, and then of the response's.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         switch event {
         case .didProgress(let progress):
@@ -122,7 +122,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
         return "\(title)[\(String(repeating: "#", count: full))\(String(repeating: "-", count: width - full))] \(text)"
     }
 
-    /// Returns the bytes in the unit of the total, or in that of the bytes so far if there is no total.
+    /// Returns the bytes in the unit of the total, or in their own unit if there is no total.
     static func bytes(of progress: TransferProgress) -> String {
         let verb = progress.direction == .upload ? "sent" : "received"
         let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]

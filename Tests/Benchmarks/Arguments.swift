@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// The work that the command line selects.
 enum Arguments {
     case help
     case list

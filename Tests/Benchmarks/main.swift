@@ -4,7 +4,7 @@ import Foundation
 
 for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] { unsetenv(name) }
 
-/// Does what the command line asks for.
+/// Runs what the command line selects.
 ///
 /// - Returns: The exit status.
 @Sendable

@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThread) struct MockFaultTests {
     /// What a fault sends in response to GET with the body "0123456789", and how the stream ends.
     ///
-    /// Each row asks for the end by `Connection: close` or gets it from the fault.
+    /// In each row, the connection ends by `Connection: close` or by the fault.
     @Test(
         arguments: [
             (.resetBeforeHead, "", .reset),

@@ -80,7 +80,7 @@ import Testing
         await server.waitForRequests()
         #expect(server.openConnectionCount == 1)
         client = nil
-        // No event says when a thread of the server is done with a connection, so this polls.
+        // There is no event for the end of a thread's work on a connection, so this polls.
         let start = ContinuousClock.now
         while server.openConnectionCount > 0, ContinuousClock.now - start < Self.soon {
             try await Task.sleep(for: .milliseconds(1))

@@ -188,7 +188,7 @@ import Testing
     ///   - program: The program.
     ///   - arguments: Its arguments.
     ///   - output: Both of its outputs, which are closed.
-    ///   - environment: Variables that replace those of this process.
+    ///   - environment: Variables that replace the variables of this process.
     /// - Returns: The status.
     /// - Throws: An error if it cannot be run.
     static func run(

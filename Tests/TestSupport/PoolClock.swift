@@ -4,10 +4,10 @@ internal import Foundation
 
 /// A clock that runs while the pool of Swift concurrency has a thread for a new task, and stands still while it has none.
 ///
-/// A test that takes milliseconds waits in line for as long as others occupy the pool. Wall time says nothing about such a
-/// test; the time on this clock is time in which it could have run. A thread enqueues an empty task ten times a second and
-/// measures how long the task waits: up to 20 ms count as none, and of a longer wait only that share of the tenth of a
-/// second passes. Time in which this process is stopped, or gets no processor, does not pass either.
+/// A test that takes milliseconds waits in line for as long as others occupy the pool. Wall time does not measure such a test;
+/// the time on this clock is time in which it could have run. A thread enqueues an empty task ten times a second and measures
+/// how long the task waits: up to 20 ms count as none, and of a longer wait only that share of the tenth of a second passes.
+/// Time in which this process is stopped, or gets no processor, does not pass either.
 final class PoolClock: Sendable {
     static let shared = PoolClock()
 

@@ -7,7 +7,7 @@ struct PairedTimes {
     /// How often the work runs in one turn.
     let repetitions: Int
 
-    /// The time of the first work over that of each other one, round by round.
+    /// The ratio of the first work's time to each other one's, round by round.
     func ratios(of first: () throws -> Void, over others: [() throws -> Void]) throws -> [Rounds] {
         try withoutActuallyEscaping(first) { first in
             let works = [first] + others

@@ -8,7 +8,7 @@ struct Comparison {
     let rounds: Int
     let url: URL
 
-    /// The processor time of the first client over that of each other one, round by round.
+    /// The ratio of the first client's processor time to each other one's, round by round.
     func ratios(of first: Client, over others: [Client]) async throws -> [Rounds] {
         let fetches = ([first] + others).map { $0.makeFetch(url) }
         for fetch in fetches { _ = try await time(fetch, 128) }

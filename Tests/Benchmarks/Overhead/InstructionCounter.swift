@@ -12,8 +12,8 @@ struct InstructionCounter: Sendable {
         program = Self.stripped(ChildProcess.executable)
     }
 
-    /// A copy of a program without debug information, some of which valgrind takes for corrupt and gives up on; the program
-    /// itself where that cannot be made.
+    /// A copy of a program without debug information, because valgrind stops at some of it; or the program itself if it cannot
+    /// be copied.
     private static func stripped(_ program: URL) -> URL {
         let copy = program.appendingPathExtension("stripped")
         let made: Void? = try? ChildProcess.run("strip", ["--strip-debug", "-o", copy.path, program.path])

@@ -19,8 +19,8 @@ final class NginxServer {
         self.url = url
         try Data(Self.configuration(port).utf8).write(to: folder.appending(path: "nginx.conf"))
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // Started from a thread of Dispatch, both programs have all signals blocked: that of a child's end, too, so nothing
-        // waits for it.
+        // Started from a thread of Dispatch, both programs have all signals blocked, including SIGCHLD, so nothing waits for
+        // it.
         process.arguments = [
             "-c", "\"$0\" -p \"$1\" -c nginx.conf 2>/dev/null & read -r line; kill -9 $!", program.path, folder.path,
         ]

@@ -134,7 +134,7 @@ struct CredentialOriginWireTests {
         } else {
             #expect(!all.contains("secret"), "\(all)")
         }
-        // What is not secret and what the request itself says arrives everywhere.
+        // What is not secret, and what the request itself declares, arrives everywhere.
         if way != .customRequest, way != .customRequestOfTheBase {
             #expect(last.headers["X-Plain"] == "plain")
             #expect(last.headers["X-Own"] == "own")
@@ -199,7 +199,7 @@ struct CredentialOriginWireTests {
         #expect(far.requests.map(\.text) == [#"{"own":"1"}"#])
     }
 
-    /// As a signed download of a storage host: what the request itself says goes where it goes.
+    /// As for a signed download of a storage host.
     @Test
     func credentialsOfTheRequestItselfAreSentToAnyURL() async throws {
         let (home, other) = (try MockServer(), try MockServer())

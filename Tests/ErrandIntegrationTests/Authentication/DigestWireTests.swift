@@ -55,7 +55,7 @@ struct DigestWireTests {
         #expect(digest.server.requestCount == 7)
     }
 
-    /// Its response is another one than that of the user.
+    /// The user gets another response.
     @Test(arguments: [true, false])
     func requestWithoutCredentialsSharesNothingWithTheUsers(isUserFirst: Bool) async throws {
         let server = try MockServer()

@@ -5,7 +5,7 @@ import Testing
 
 /// Guarantees G8, G10 and G11: processes that are killed, that share a directory, and disks that fail.
 @Suite(.serialized, OwnWorkTrait(limit: OtherProcess.limit, hasOwnThread: true)) struct CacheCrashTests {
-    /// 20 times, or as often as `ERRAND_CACHE_KILLS` says; the stress step of CI says 100.
+    /// `ERRAND_CACHE_KILLS` times, by default 20; 100 in the stress step of CI.
     @Test func killedWriterLeavesNoDamagedEntry() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")
         let folder = try CacheFolder()
@@ -13,7 +13,7 @@ import Testing
         var (found, leftovers) = (0, 0)
         for round in 0..<kills {
             let (process, output) = try OtherProcess.start(program, ["--cache-write", folder.url.path, "\(round)"])
-            // It says when it has written some, and writes until it is killed.
+            // It reports when it has written some, and writes until it is killed.
             _ = try output.read(upToCount: 1)
             try await Task.sleep(for: .microseconds(Int.random(in: 0..<8_000)))
             kill(process.processIdentifier, SIGKILL)
@@ -34,7 +34,7 @@ import Testing
         #expect(found > kills)
     }
 
-    /// For 1 second, or as many as `ERRAND_CACHE_SECONDS` says; the stress step of CI says 3.
+    /// For `ERRAND_CACHE_SECONDS`, by default 1; 3 in the stress step of CI.
     @Test func fourProcessesShareADirectoryAndItsLimit() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")
         let folder = try CacheFolder()
@@ -64,7 +64,7 @@ import Testing
         #expect(folder.temporaryCount == 0)
     }
 
-    /// With 20 processes, or as many as `ERRAND_CACHE_PROCESSES` says.
+    /// With `ERRAND_CACHE_PROCESSES` processes, by default 20.
     @Test func manyProcessesThatWriteALittleEachKeepTheLimit() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")
         let folder = try CacheFolder()

@@ -69,7 +69,7 @@ enum Proof {
     static let keyCount = 64
     static func key(_ number: Int) -> CacheKey { CacheKey("proof \(number)") }
 
-    /// Whether an entry is one that was stored under a number, whole.
+    /// Whether an entry was stored under a number, and is complete.
     static func isRight(_ entry: CacheEntry, _ number: Int) -> Bool {
         let text = String(decoding: entry.body, as: UTF8.self)
         guard let end = text.firstIndex(of: ";") else { return false }

@@ -63,7 +63,7 @@ import Testing
         for user in ["alice", "bob"] { #expect(try await agent.send(request.header(name, user)) == user) }
     }
 
-    /// What the body of a POST says about the user is not part of a GET.
+    /// Whatever identifies the user of a POST is not part of the GET.
     @Test(arguments: ["secret", "body", "cookie", "parameters"])
     func aResponseToAPostThatMayNameItsUserIsNotStoredForGet(place: String) async throws {
         let server = try MockServer { request in

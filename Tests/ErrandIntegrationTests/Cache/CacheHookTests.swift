@@ -129,7 +129,7 @@ import Testing
         #expect(await config.cache?.count == 0)
     }
 
-    /// Its token is that of the user for whom the send was prepared, but the exchange is no longer this user's alone.
+    /// The token belongs to the user for whom the send was prepared, but the exchange is no longer this user's alone.
     @Test func aHookThatAddsThePinnedUserMixesNone() async throws {
         let server = try Self.server()
         defer { server.stop() }

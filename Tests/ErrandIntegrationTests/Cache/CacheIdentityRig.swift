@@ -30,7 +30,7 @@ extension CacheIdentitySuite {
         }
     }
 
-    /// Two sends at once, of which neither may see the other's response; then each again.
+    /// Sends two requests at once, neither of which may see the other's response, and then each again.
     func check(
         _ alice: @Sendable () async throws -> String,
         _ bob: @Sendable () async throws -> String

@@ -177,7 +177,7 @@ import Testing
 
     // MARK: What cannot be stored
 
-    /// A store whose writes fail once that is asked for, like those of a full disk.
+    /// A store whose writes fail once ``isFull`` is set, as on a full disk.
     private final class FailingStore: CacheStore {
         let base: DiskStore
         let isFull = Lock(false)

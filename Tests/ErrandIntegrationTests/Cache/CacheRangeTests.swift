@@ -61,7 +61,7 @@ import Testing
 
     private var lastRequest: HTTPHeaders { server.requests.last?.headers ?? [:] }
 
-    // MARK: A whole stored response
+    // MARK: A complete stored response
 
     @Test(arguments: [
         ("0-1", "206 01 bytes 0-1/10 cache"), ("8-", "206 89 bytes 8-9/10 cache"), ("-3", "206 789 bytes 7-9/10 cache"),
@@ -291,7 +291,7 @@ import Testing
     }
 
     /// A content that changed in the second of its date has no strong validator, whatever a validation adds; but its dates
-    /// remain those of its server.
+    /// remain the server's.
     @Test func aValidationKeepsTheDateThatAnExpirationIsComparedWith() async throws {
         let (server, clock) = (try MockServer(), CacheClock())
         defer { server.stop() }

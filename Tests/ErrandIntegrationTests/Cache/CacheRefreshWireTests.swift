@@ -62,7 +62,7 @@ import Testing
                 return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
             }
             await agents[0].waitForRevalidations()
-            // Each caller sees the response of the round before, or already that of this one.
+            // Each caller sees the response of the round before, or already the response of this one.
             if count.withLock({ $0 }) != round + 1 || !seen.isSubset(of: [round, round + 1]) { wrong += 1 }
         }
         #expect(wrong == 0 && count.withLock { $0 } == rounds + 1, "\(count.withLock { $0 } - 1) in \(rounds) rounds")

@@ -65,7 +65,7 @@ extension CacheRulesTests {
         ),
         Row(
             "4.3.4",
-            "a 304 for a range updates the whole",
+            "a 304 for a range updates the complete response",
             asks("0123", tagged),
             asks(
                 "",
@@ -108,14 +108,14 @@ extension CacheRulesTests {
         ),
         Row(
             "9110 13.1.5",
-            "If-Range of another content gets the whole",
+            "If-Range of other content gets the complete content",
             asks("0123", tagged),
             uses("206 01 cache", by: ["Range": "bytes=0-1", "If-Range": "\"1\""]),
             uses("0123 cache", by: ["Range": "bytes=0-1", "If-Range": "\"2\""])
         ),
         Row(
             "9110 14.2",
-            "a range of a whole response",
+            "a range of a complete response",
             asks("0123", minute),
             uses("206 3 cache", by: ["Range": "bytes=-1"]),
             uses("206 12 cache", by: ["Range": "bytes=1-2"]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a newer response says about variants and about storing replaces what older ones said, also on a slow disk.
+/// The directives of a newer response about variants and storing replace the directives of older ones, also on a slow disk.
 @Suite(.limit(seconds: 60)) struct CacheStaleVariantTests {
     private static let age = CachePolicy.cacheElseNetwork(maxAge: .seconds(600))
     private let request = GeneralRequest("/x").expecting(String.self)
@@ -157,7 +157,7 @@ import Testing
         #expect(await agent.config.cache?.count == 0)
     }
 
-    /// Only its own definition says whether a field is a list.
+    /// Only a field's own definition determines whether it is a list.
     @Test func valuesOfUnknownFieldsAreComparedAsTheyAreWritten() async throws {
         let headers: HTTPHeaders = ["Vary": "X-Columns", "Cache-Control": "max-age=60"]
         respond(.text("three", headers: headers), .text("two", headers: headers))

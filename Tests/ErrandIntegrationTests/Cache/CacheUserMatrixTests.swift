@@ -126,7 +126,7 @@ import Testing
         func scope(of credential: String) -> String? { String(credential.prefix { $0 != "-" }) }
     }
 
-    /// Obtains a credential from the first response that asks for one.
+    /// Obtains a credential from the first response that requires one.
     private struct Challenged: ChallengeAuthenticator {
         let user: String
         func appliesTo(_ url: URL) -> Bool { true }

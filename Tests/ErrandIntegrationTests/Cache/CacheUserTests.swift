@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// What says something of users, and nothing of the one that an adapter shows.
+    /// Settings that concern users, but do not identify the user that an adapter shows.
     enum Excuse: CaseIterable, Sendable {
         case login, loginElsewhere, variant
     }

@@ -34,7 +34,7 @@ struct CurlAttackTests {
         }
     }
 
-    /// The header section is received apart from the end of the body, of which libcurl then receives no more than stated.
+    /// The header section is received apart from the end of the body, so libcurl receives no more of the body than stated.
     @Test func whatFollowsABodyIsNotTheResponseToARequestThatWaits() async throws {
         let (body, isFirst) = (String(repeating: "a", count: 40_000), Lock(true))
         let other = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"

@@ -22,7 +22,7 @@ struct CurlBodyTests {
         )
         let chunk = Data(count: CurlBody.pauseLevel / 4)
         #expect((0..<4).map { _ in body.append(chunk) } == [false, false, false, true])
-        // Below the level of the pause, and above that of its end.
+        // Below the level at which a pause begins, and above the level at which it ends.
         _ = try await body.next()
         #expect(body.append(Data(count: 1)))
         for _ in 0..<4 { _ = try await body.next() }

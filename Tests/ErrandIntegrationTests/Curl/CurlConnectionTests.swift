@@ -205,7 +205,7 @@ struct CurlConnectionTests {
         server.on(.get, "/x", .text("x"))
         server.on(.get, "/gap", .text("x").delayed(by: .milliseconds(2)))
         let transport = CurlTransport()
-        // Most begin on this thread, while that of the transport waits.
+        // Most begin on this thread, while the transport's thread waits.
         for number in 0..<1_000 {
             let url = server.baseURL.appending(path: number.isMultiple(of: 50) ? "gap" : "x")
             let response = try await transport.get(url)

@@ -8,7 +8,7 @@ import Testing
 /// Exchanges that wait for a connection of the transport on libcurl.
 @Suite(.limit(seconds: 60))
 struct CurlQueueTests {
-    /// A body of one byte that says when nobody has it any more.
+    /// A body of one byte that calls a closure when it is deallocated.
     private final class CountedSource: BodySource {
         let onEnd: @Sendable () -> Void
         var byteCount: Int64? { 1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// 32 rounds, or as many as `ERRAND_DOWNLOAD_CUTS` says; a quarter of them by each kind of fault.
+/// `ERRAND_DOWNLOAD_CUTS` rounds, by default 32; a quarter of them by each kind of fault.
 private let rounds = ProcessInfo.processInfo.environment["ERRAND_DOWNLOAD_CUTS"].flatMap(Int.init) ?? 32
 
 /// More than they take: a stalled attempt lasts for its timeout, and one round in four has up to three.

@@ -39,7 +39,7 @@ import Testing
         func credentialScope(for context: RequestContext) -> String? { "" }
     }
 
-    /// An agent whose requests are those of ``agent(_:)``, which continues its downloads.
+    /// An agent with the same requests as ``agent(_:)``, which continues its downloads.
     private var passing: Agent { agent { try await $1($0) } }
 
     private func agent(

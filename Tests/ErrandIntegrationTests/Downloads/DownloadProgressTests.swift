@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// The progress of handles of downloads, and that of several downloads.
+/// The progress of a download's handle, and of several downloads.
 @Suite(.limit(seconds: 60)) struct DownloadProgressTests {
     private let host: DownloadServer
     private let log = ProgressLog()

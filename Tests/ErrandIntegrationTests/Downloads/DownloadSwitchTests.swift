@@ -71,7 +71,7 @@ import Testing
             try await Agent(config: config).download(GeneralRequest("/mine"), to: host.file("a"))
             #expect(host.data("a") == Self.users[user] && host.names == ["a"])
             let hasRange = host.server.requests.last?.headers["Range"] != nil
-            // Without a scope, nothing says whose the first bytes are.
+            // Without a scope, the user of the first bytes is unknown.
             #expect(hasRange == (user == "alice" && isScoped))
         }
     }

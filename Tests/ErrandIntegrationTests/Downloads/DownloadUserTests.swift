@@ -144,7 +144,7 @@ import Testing
         func credentialScope(for context: RequestContext) -> String? { scope }
     }
 
-    /// Nothing says whose content it is.
+    /// The user of the content is unknown.
     @Test(arguments: [true, false]) func withAHookWithoutAScopeADownloadStartsAnew(isAdapter: Bool) async throws {
         let hook = Hook(value: "alice")
         let agent = makeAgent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }

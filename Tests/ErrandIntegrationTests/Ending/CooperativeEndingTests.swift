@@ -30,7 +30,7 @@ struct CooperativeEndingTests {
         run.begin(way, endingAfter: Self.end)
         try await Task.sleep(until: began + Self.end)
         run.end(way)
-        // The deadline of the batch is that of its requests, which may end with a stale response first.
+        // The batch has the same deadline as its requests, which may end with a stale response first.
         if way == .batchDeadline { try await Task.sleep(for: .milliseconds(1)) }
 
         let ended = ContinuousClock.now
@@ -231,7 +231,7 @@ private struct DeafAccessory: Accessory {
 struct DeafFormatter: ResponseFormatter, Sendable {
     fileprivate let deafness: Deafness
     func format(_ payload: Payload) throws -> Int {
-        // The follower's response is formatted after that of the send that meets the code.
+        // The follower's response is formatted after the response of the send that meets the code.
         deafness.block(in: .formatter, of: "/x")
         return payload.data.count
     }

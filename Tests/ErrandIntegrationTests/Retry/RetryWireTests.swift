@@ -11,9 +11,9 @@ struct RetryWireTests {
         .resetBeforeHead, .closeBeforeHead, .resetInBody(after: 5), .closeInBody(after: 5),
     ]
 
-    /// Sends, each where a connection has responded before and libcurl would take it for stale.
+    /// Each request is sent on a connection that has responded before and that libcurl would take for stale.
     ///
-    /// 120 by default, 10 for each case, or as many as `ERRAND_POST_ROUNDS` says; the stress step of CI sends a thousand.
+    /// `ERRAND_POST_ROUNDS` requests, by default 120, 10 for each case; 1,000 in the stress step of CI.
     @Test(arguments: faults, [0, 10, 300_000])
     func aPostWithoutAKeyIsNeverSentTwice(_ fault: MockFault, _ byteCount: Int) async throws {
         let server = try MockServer()

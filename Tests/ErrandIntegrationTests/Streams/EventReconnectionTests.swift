@@ -112,7 +112,7 @@ struct EventReconnectionTests {
         #expect(server.requestCount == 3)
     }
 
-    /// The end of the connection looks like that of the content.
+    /// The end of the connection looks like the end of the content.
     @Test func aStreamIsResumedIfItsCodingIsCut() async throws {
         defer { server.stop() }
         // One event, compressed by `zlib` and flushed, without the end of the coding.

@@ -76,7 +76,7 @@ final class ByteServer: Sendable {
         _ = recv(connection, &request, request.count, 0)
         state.withLock { state in
             state.ended += 1
-            // Its number may be that of another socket from here on.
+            // From here on, another socket may have its number.
             state.connections.remove(connection)
             close(connection)
         }

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// A program that serves as the other process; by default that of the benchmarks.
+/// A program that serves as the other process; by default the benchmarks.
 enum OtherProcess {
     static var program: URL? { program("Benchmarks") }
 
@@ -24,7 +24,7 @@ enum OtherProcess {
         return (process, output.fileHandleForReading)
     }
 
-    /// More than what the environment asks for takes: half a second for each kill and each process.
+    /// More than the tests take with the environment's values: half a second for each kill and each process.
     static var limit: Duration {
         let processCount = number("ERRAND_CACHE_KILLS", default: 0) + number("ERRAND_CACHE_PROCESSES", default: 0)
         return .seconds(120 + processCount / 2 + number("ERRAND_CACHE_SECONDS", default: 0))

@@ -125,8 +125,8 @@ final class RawServer: Sendable {
 
 /// A listening socket that one thread accepts on and another stops.
 ///
-/// It is closed by the thread that accepts: if the other one closed it, its number could be that of another socket by
-/// the next call of accept.
+/// It is closed by the thread that accepts: if the other one closed it, another socket could have its number by the next call
+/// of accept.
 final class SharedListener: Sendable {
     private let descriptor: Int32
     private let isOpen = Lock(true)

@@ -21,7 +21,7 @@ struct HTTP2UploadTests {
             }
         }
 
-        /// How many are sent, unless `ERRAND_UPLOADS` says it.
+        /// The number of uploads: `ERRAND_UPLOADS`, or else the default of the case.
         var count: Int {
             if let text = ProcessInfo.processInfo.environment["ERRAND_UPLOADS"], let count = Int(text) { return count }
             return switch self {
@@ -169,7 +169,7 @@ struct HTTP2UploadTests {
     }
 }
 
-/// An nginx that speaks HTTP/2 over TLS and passes bodies on before they are whole.
+/// An nginx that speaks HTTP/2 over TLS and passes bodies on before they are complete.
 final class Nginx {
     private let process = Process()
     let url: URL

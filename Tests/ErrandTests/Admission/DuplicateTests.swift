@@ -271,7 +271,7 @@ struct DuplicateTests {
         #expect(rig.agent.pipeline.admission.fetches.count == 0)
     }
 
-    /// A filter that is equal to those of the same number, whose hash value is that number or always 0.
+    /// A filter that is equal to filters with the same number. Its hash value is the number, or always 0.
     private final class Numbered: ResponseFilter, Hashable {
         let number: Lock<Int>
         private let isHashed: Bool

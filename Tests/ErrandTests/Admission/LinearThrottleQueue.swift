@@ -130,7 +130,7 @@ struct LinearThrottleQueue: Sendable {
         body(&hosts[host, default: Host()])
     }
 
-    /// Forgets hosts of which nothing counts any more, when there are many.
+    /// Forgets hosts for which nothing counts any more, if there are many.
     private mutating func forgetHosts(at now: Duration) {
         guard hosts.count >= hostLimit else { return }
         hosts = hosts.filter { !$0.value.isAtRest(at: now) }

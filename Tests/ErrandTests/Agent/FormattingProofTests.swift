@@ -105,7 +105,7 @@ import Testing
 
     @Test func onTheCallerNothingLeavesItsActor() async throws {
         let witness = try await witness { try await $0.send(Proving(formattingContext: .caller), on: $1) }
-        // The member that says so is read to know it; nothing else is read before.
+        // `formattingContext` has to be read first; nothing else is read before.
         #expect(witness.steps(onCaller: false).isEmpty)
         #expect(witness.steps(onCaller: true).isSuperset(of: Self.steps))
     }

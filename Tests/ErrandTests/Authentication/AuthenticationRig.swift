@@ -12,7 +12,7 @@ struct Token: Sendable, Equatable {
 
 struct RefreshError: Error, Equatable { let number: Int }
 
-/// Shows tokens to `api.test`; its refreshes are counted and do what a closure says.
+/// Sends tokens to `api.test`; its refreshes are counted and performed by a closure.
 struct TokenAuthenticator: Authenticator {
     let refreshes = Lock(0)
     /// Whether every token ends soon.

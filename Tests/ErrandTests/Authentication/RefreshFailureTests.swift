@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// A refresh that could not reach its server says nothing about the credential.
+/// A refresh that could not reach its server does not make the credential invalid.
 @Suite(.limit(seconds: 60))
 struct RefreshFailureTests {
     private struct Refresh: Request {
@@ -160,7 +160,7 @@ struct RefreshFailureTests {
         }
     }
 
-    /// The server has decided that the credential is not good, although that of the tokens is not reachable.
+    /// The server has rejected the credential, although the server of the tokens is not reachable.
     @Test(arguments: [CachePolicy.networkElseCache(maxStale: nil), .http])
     func storedResponseIsNotUsedIfARejectedCredentialIsNotRefreshed(policy: CachePolicy) async throws {
         let isRevoked = Lock(false)

@@ -53,7 +53,7 @@ struct ShortLivedCredentialTests {
     @Test(arguments: [7, 20, 59])
     func newCredentialIsSentUntilTheServerRejectsIt(lifetime: Int) async throws {
         let seconds = 3 * lifetime
-        // One at the start, because that of the login ends soon, and one whenever the server rejects the last.
+        // One at the start, because the credential of the login ends soon, and one whenever the server rejects the last.
         let (count, sent) = try await refreshCount(lifetime: .seconds(lifetime), first: .seconds(5), seconds: seconds)
         #expect(count == 3)
         #expect(sent == seconds + 2)

@@ -162,7 +162,7 @@ import Testing
             age: 65,
             decision: "fetch expired"
         ),
-        // What the request asks for.
+        // Directives of the request.
         Case(
             response: ["Cache-Control": "max-age=60"],
             age: 1,

@@ -13,7 +13,7 @@ import Testing
         return CachedRig(policy, memory: memory) { _ in .json("\(try counter.next())") }
     }
 
-    /// A request that wants only its first response stored.
+    /// A request that permits storing only its first response.
     struct Picky: Request, Sendable {
         typealias Model = Int
         var context = FormattingContext.background

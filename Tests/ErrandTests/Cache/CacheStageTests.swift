@@ -364,7 +364,7 @@ import Testing
         #expect(await rig.cache.entries.isEmpty)
     }
 
-    /// A server whose resource has moved, so that the version that it confirms is that of another one.
+    /// A server whose resource has moved, so that it confirms the version of another one.
     private func movedRig(status: Int = 200, config change: (inout NetworkConfig) -> Void = { _ in }) -> CachedRig {
         let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
         let count = Lock(0)

@@ -236,7 +236,7 @@ import Testing
     }
 }
 
-/// A thread that blocks, which those of the pool must not.
+/// A thread that may block, unlike the threads of the pool.
 private final class Worker: Sendable {
     private let done = DispatchSemaphore(value: 0)
 

@@ -124,7 +124,7 @@ import Testing
         isMissAndRemoved(1)
     }
 
-    /// Guarantee G9, 2,000 times, or as often as `ERRAND_CACHE_DAMAGES` says.
+    /// Guarantee G9, `ERRAND_CACHE_DAMAGES` times, by default 2,000.
     @Test func damagedFileIsAMissAndNeverAnotherValue() throws {
         var generator = SeededGenerator()
         let sizes = [0, 10, 500, 3_900, 4_100, 30_000]

@@ -142,7 +142,7 @@ import Testing
         let cache = ResponseCache(memory: memory, disk: slow)
         async let found = cache.entry(for: key)
         await withCheckedContinuation { continuation in
-            // A thread of its own: those of the global queue run the tests.
+            // A thread of its own, because the threads of the global queue run the tests.
             Thread.detachNewThread {
                 slow.entered.wait()
                 continuation.resume()

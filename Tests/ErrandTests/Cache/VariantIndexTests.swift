@@ -18,7 +18,7 @@ import Testing
         #expect(index.key(at: place(["G": "2", "F": "1"])) == key)
         #expect(index.key(at: place(["F": "1"])) != key && index.key(at: place(["F": "1", "G": "3"])) != key)
         #expect(index.key(at: place(["F": "12", "G": ""])) != index.key(at: place(["F": "1", "G": "2"])))
-        // Without nominated fields, or with those of the key only, it is the cache key.
+        // Without nominated fields, or with fields of the key only, it is the cache key.
         #expect(index.key(at: place(["H": "3"])) == nil)
         #expect(index.key(at: place(["F": "1"], counted: ["f"])) == nil)
         // All keys of a URL are in its group.

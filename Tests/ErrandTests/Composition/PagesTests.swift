@@ -97,7 +97,7 @@ import Testing
         #expect(try await pages(endless().pages(of: List(), by: .number(), upTo: .items(99), .requests(2))).count == 2)
     }
 
-    /// Such as that of a server which does not read the parameter.
+    /// Such as the list of a server that does not read the parameter.
     @Test func aListWithoutAnEndIsAnError() async throws {
         let rig = rig(.max) { _ in ([:], "") }
         var count = 0
@@ -285,7 +285,7 @@ import Testing
         #expect(Self.target("next", [#"</1>; title="\"; rel=x", </2>; rel="prev next""#]) == "/2")
     }
 
-    /// A link has the parameters of the query; those of a body are sent with every page.
+    /// A link has the parameters of the query; the parameters of a body are sent with every page.
     @Test func laterPagesHaveTheParametersOfTheFirst() async throws {
         let config = NetworkConfig.test { $0.parameters = ["tenant": "t"] }
         for isInQuery in [false, true] {
@@ -307,7 +307,7 @@ import Testing
         }
     }
 
-    /// The links of a POST to `/list`, whose parameters go into the query by what `change` says.
+    /// The links of a POST to `/list`, whose parameters `change` places in the query.
     private func lastPage(
         of request: GeneralRequest<JSONValueFormatter>,
         _ change: (inout NetworkConfig) -> Void

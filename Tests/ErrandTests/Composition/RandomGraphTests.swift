@@ -6,7 +6,7 @@ import Testing
 
 /// Random graphs of batches and chains on a clock of our own, with random failures and cancels.
 ///
-/// `ERRAND_GRAPHS` says how many; 10,000 are what the library promises.
+/// `ERRAND_GRAPHS` is their number; the library guarantees 10,000.
 @Suite(.limit(seconds: 60)) struct RandomGraphTests {
     /// A batch, a chain or a request, before it is made into one.
     indirect enum Node: Sendable {
@@ -45,7 +45,7 @@ import Testing
             }
         }
 
-        /// The pairs of ids of which the first must have ended before the second begins.
+        /// The pairs of ids in which the first must have ended before the second begins.
         var order: [(Int, Int)] {
             switch self {
             case .leaf: return []

@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Places in URLs
 
-    /// Puts the credential where a test wants it, at one host.
+    /// Puts the credential where a test needs it, at one host.
     private struct Placing: Authenticator {
         let place: @Sendable (String, inout OutgoingRequest) throws -> Void
 

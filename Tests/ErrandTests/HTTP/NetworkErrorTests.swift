@@ -145,7 +145,7 @@ import Testing
         let rig = Rig(response: .data(Data(count: count), status: 500))
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
         #expect(error.response?.body.count == min(count, NetworkError.maximumBodyByteCount))
-        // The reported size is that of the response.
+        // The reported size is the response's.
         #expect(error.description.contains("status 500, \(count) bytes"), "\(error)")
         #expect(error.response?.description.hasSuffix("\(count) bytes") == true)
         #expect(NetworkError(.closedInBody, response: error.response).description.contains("\(count) bytes"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// Random texts, whole and damaged: nothing traps, all parts agree, and Foundation agrees where it should.
+/// Random texts, intact and damaged: nothing traps, all parts agree, and Foundation agrees where it should.
 @Suite(.ownThread) struct JSONMutationTests {
     private static let rounds = ProcessInfo.processInfo.environment["ERRAND_ROUNDS"].flatMap(Int.init) ?? 5_000
 

@@ -40,7 +40,7 @@ import Testing
         ("#.e(0,0)", "[]"),
         // There `(1)` names an element and asserts an array, which is always error -16811; here it is `[1]`.
         ("#.list(1)", #"{"id":2}"#),
-        // There the string is replaced by what it holds when the target class asks for it; here only `|json` does.
+        // There the target class may replace the string by its content; here only `|json` does.
         ("#.raw", #""{\"id\":9}""#),
     ])
     func workedExamplesGiveMoreThanInTCNetwork(path: String, expected: String) throws {

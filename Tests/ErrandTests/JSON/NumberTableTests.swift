@@ -69,7 +69,7 @@ import Testing
     ]
 
     private func decode<T: Decodable>(_ type: T.Type, _ row: Row, by decoder: any DataDecoder) -> T? {
-        // That it fails is what an empty cell says.
+        // An empty cell means that it fails.
         try? decoder.decode(type, from: Data(row.text.utf8))
     }
 

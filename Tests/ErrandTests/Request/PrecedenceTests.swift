@@ -7,7 +7,7 @@ import Testing
 @Suite struct PrecedenceTests {
     enum Level: String, CaseIterable, Sendable { case config, service, request }
 
-    /// One member: how each level says its own value, and how the plan names it.
+    /// One member: how each level declares its own value, and how the plan names it.
     struct Member: Sendable, CustomTestStringConvertible {
         let name: String
         let library: String

@@ -126,7 +126,7 @@ import Testing
         #expect(try sent.bodyData() == Data(bytes))
     }
 
-    /// A type for all requests of a config or service is not that of a form or a file, but may be another one of JSON.
+    /// A type for all requests of a config or service does not apply to a form or a file, but may replace the type of JSON.
     @Test func contentTypesOfConfigAndServiceApplyToJSONAlone() async throws {
         func type(_ request: some Request & Sendable, _ inherited: String) async throws -> String? {
             let rig = Rig(config: .test { $0.headers = ["Content-Type": inherited] })

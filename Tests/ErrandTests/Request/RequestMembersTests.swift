@@ -3,8 +3,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Every member that says where a request goes and what it carries, in the spelling of its documentation, seen in what
-/// the transport receives.
+/// Every member that determines the URL and the content of a request, in the spelling of its documentation, as the transport
+/// receives it.
 @Suite struct RequestMembersTests {
     struct WithPath: Request, Sendable {
         typealias Model = JSONValue
@@ -68,7 +68,7 @@ import Testing
         var parameters: Parameters { ["name": name] }
     }
 
-    /// Own properties give way to what the request says itself.
+    /// Declared parameters take precedence over own properties.
     struct WithParametersOverOwn: Request, Encodable, Sendable {
         typealias Model = JSONValue
         var name = "tea"

@@ -290,7 +290,7 @@ import Testing
         try await rig.agent.send(GeneralRequest("/x").method(.head).expecting(Void.self))
     }
 
-    // MARK: What a service says of an error
+    // MARK: Details of an error
 
     private struct Problem: Decodable, Sendable, Equatable {
         let fields: [String: String]

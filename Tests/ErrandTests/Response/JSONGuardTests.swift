@@ -24,7 +24,7 @@ import Testing
             + Data(repeating: UInt8(ascii: "["), count: 342),
     ]
 
-    /// Decodes the whole body itself, as users do.
+    /// Decodes the complete body itself, as users do.
     static let ownFilter = ClosureFilter { response, _ in
         _ = try JSONDecoder().decode(Anything.self, from: response.body)
         return Payload(response.body)

@@ -45,7 +45,7 @@ struct RetryLoopTests {
         #expect(rig.events.retries[1].pause <= .milliseconds(600))
     }
 
-    /// A service that says in its envelope why it is overloaded is overloaded all the same.
+    /// A service that explains in its envelope why it is overloaded is overloaded nevertheless.
     @Test
     func rejectedStatusWithAnEnvelopeIsRetried() async throws {
         let rig = RetryRig { number, _ in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// The parser against a second one, which reads a whole stream as the standard describes it, step by step.
+/// The parser against a second one, which reads a complete stream as the standard describes it, step by step.
 @Suite struct EventStreamReferenceTests {
     private struct Reading: Equatable {
         var events: [[Data]] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What the outcome of a handle says is so when it is known.
+/// The outcome of a handle is true as soon as it is known.
 @Suite(.limit(seconds: 60)) struct DownloadHandleTests {
     /// A body whose second part does not come before a door is opened, whether it is wanted or not.
     private final class DeafBody: ResponseChunks {

@@ -177,7 +177,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             late: .closedInBody
         ),
         SystemFailure(.unknown, "Error in the HTTP2 framing layer", .connectionReset, late: .closedInBody),
-        // An HTTP/2 server that wants HTTP/1.1.
+        // An HTTP/2 server that requires HTTP/1.1.
         SystemFailure(.unsupportedURL, "Empty reply from server", .closedWithoutResponse),
         // The first of the host's addresses refused, the second accepted.
         SystemFailure(.cannotConnectToHost, "Empty reply from server", .closedWithoutResponse),
