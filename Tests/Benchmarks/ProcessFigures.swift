@@ -32,7 +32,7 @@ enum ProcessFigures {
     static var peakMemory: Double? { memory("VmHWM:") }
 
     private static func memory(_ name: String) -> Double? {
-        // Not there on every system, hence `nil`.
+        // Not every system has it.
         guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) })
         else { return nil }

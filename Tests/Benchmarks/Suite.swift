@@ -1,7 +1,6 @@
 /// Measurements that belong together.
 ///
-/// A suite of its own has a file, or a folder when it needs several, with an extension of this type, and stands in
-/// ``all``.
+/// Each suite has a file, or a folder if it needs several, with an extension of this type, and is listed in ``all``.
 struct Suite: Sendable {
     let name: String
     let summary: String

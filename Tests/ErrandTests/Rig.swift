@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// An agent over a stub, with what tests ask of both.
+/// An agent over a stub, with helpers for tests.
 struct Rig: Sendable {
     let agent: Agent
     let transport: StubTransport

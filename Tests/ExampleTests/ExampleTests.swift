@@ -43,7 +43,7 @@ import Testing
         #expect(inside.status == 1 && inside.output.contains("cannot be created"), "\(inside.output)")
     }
 
-    /// A folder of its own, which goes with it.
+    /// A temporary folder, which is removed with it.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "errand-example-\(UUID().uuidString)")
 
@@ -118,7 +118,7 @@ import Testing
         defer { server.stop() }
         let folder = try Folder()
         let url = "http://127.0.0.1:\(server.port)/a"
-        // The server has accepted the upload all the same.
+        // The server has accepted the upload nevertheless.
         for (name, words, status) in [("Fetch", ["-d", folder.path, url], 1), ("Upload", [url, "a=b"], 0)] {
             let program = try #require(Self.program(name), "\(name) is not built; `swift build` builds it")
             let words = ["-c", "\"$0\" \"$@\" >/dev/full", program.path, "-q"] + words

@@ -132,7 +132,7 @@ private enum Fuzz {
         if let envelope = payload.envelope { _ = (envelope.code, envelope.message, envelope.time, envelope["x"]) }
     }
 
-    /// Ends the process with words, which a trap in optimised code has none of.
+    /// Ends the process with a message, which a trap in optimized code does not have.
     private static func hold(_ isTrue: Bool, _ what: StaticString) {
         if isTrue { return }
         FileHandle.standardError.write(Data("contradiction: \(what)\n".utf8))

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Entries of some size under numbered keys, as an API would response.
+/// Entries of some size under numbered keys, like the responses of an API.
 enum CacheSample {
     static func key(_ number: Int) -> CacheKey { CacheKey("https://api.example/items/\(number)") }
 

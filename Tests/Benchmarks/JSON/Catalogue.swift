@@ -23,7 +23,7 @@ struct Catalogue: Decodable, Sendable {
     let items: [Item]
     let summary: Seller
 
-    /// Whether the model is the one that ``body(ofAtLeast:code:)`` describes; keeps the optimiser honest too.
+    /// Whether the model is the one that ``body(ofAtLeast:code:)`` describes; so the optimizer cannot remove the work.
     func isWhole(_ count: Int) -> Bool { items.count == count && items.last?.id == count - 1 && summary.id == 77 }
 
     /// An envelope around a catalogue.

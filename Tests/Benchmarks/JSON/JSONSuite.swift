@@ -127,7 +127,7 @@ private struct JSONBenchmarks {
     }
 }
 
-/// A measured way did not do what it is measured for.
+/// A measured function returned a wrong result.
 private struct Unexpected: Error {}
 
 private func require(_ isTrue: Bool) throws { if !isTrue { throw Unexpected() } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// Credentials that are obtained from the responses that ask for them.
+/// Credentials that are obtained after a challenge.
 @Suite(.limit(seconds: 60))
 struct ChallengeWireTests {
     private struct NoChallenge: Error {}

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// A folder of its own, which goes with it.
+/// A temporary folder, which is removed with it.
 final class CacheFolder: Sendable {
     let url: URL
 
@@ -64,7 +64,7 @@ final class CacheClock: Sendable {
     func advance(by seconds: Double) { time.withLock { $0 = $0.addingTimeInterval(seconds) } }
 }
 
-/// Entries that tell whether they are the right ones; the child process of the benchmarks makes the same.
+/// Entries whose content names their key; the child process of the benchmarks makes the same ones.
 enum Proof {
     static let keyCount = 64
     static func key(_ number: Int) -> CacheKey { CacheKey("proof \(number)") }

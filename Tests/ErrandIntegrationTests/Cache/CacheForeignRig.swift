@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What the suites of responses that belong to others have in common.
+/// Helpers that the suites on responses of others share.
 protocol CacheForeignSuite {
     /// The clock of the caches.
     var clock: CacheClock { get }

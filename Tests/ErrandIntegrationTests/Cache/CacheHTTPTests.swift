@@ -29,7 +29,7 @@ import Testing
     private let get = GeneralRequest("/x").expecting(String.self)
     private let seconds60: HTTPHeaders = ["Cache-Control": "max-age=60"]
 
-    /// Sends, and tells the body with where it came from.
+    /// Sends, and returns the body with its source.
     private func send(_ request: Text? = nil, after wait: Double = 0) async throws -> String {
         clock.advance(by: wait)
         let response = try await agent.response(for: request ?? get)

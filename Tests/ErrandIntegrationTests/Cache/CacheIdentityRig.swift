@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What the suites of users who are told apart have in common.
+/// Helpers that the suites on different users share.
 protocol CacheIdentitySuite {}
 
 extension CacheIdentitySuite {

@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// The names of cookies say nothing of what they are about, so they are compared.
+    /// The names of cookies don't indicate their meaning, so they are compared.
     @Test func cookiesThatTheServerVariesByAreComparedForANamedUser() async throws {
         let server = try MockServer { request in
             .text(request.headers["Cookie"] ?? "none", headers: ["Vary": request.path == "/vary" ? "Cookie" : "Accept"])

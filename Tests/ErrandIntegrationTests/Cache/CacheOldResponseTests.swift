@@ -239,7 +239,7 @@ import Testing
         let thing = NotSendable()
     }
 
-    /// A request that is not `Sendable` cannot be asked for its veto in the background.
+    /// `shouldCache` of a request that is not `Sendable` cannot be called in the background.
     @Test(arguments: [nil, MemoryStore(maximumSize: 300)])
     func revalidationWorksWithoutAMemoryStore(memory: MemoryStore?) async throws {
         let (count, folder) = (Lock(0), try CacheFolder())

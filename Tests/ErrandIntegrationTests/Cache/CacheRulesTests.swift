@@ -12,7 +12,7 @@ import Testing
         var fields: HTTPHeaders = [:]
         /// The time in seconds since the step before.
         var wait = 0.0
-        /// The response of the server, or `nil` if it must not be asked.
+        /// The response of the server, or `nil` if it must not receive a request.
         var response: MockResponse?
         /// The status unless it is 200, the body, and the source unless it is the network; or the kind of the error.
         var expected: String
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// The server is asked.
+    /// The server receives a request.
     static func asks(
         _ text: String,
         _ headers: HTTPHeaders,
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    /// The server is not asked.
+    /// The server receives no request.
     static func uses(
         _ expected: String,
         by fields: HTTPHeaders = [:],

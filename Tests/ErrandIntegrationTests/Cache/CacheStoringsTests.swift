@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// What waits for a slow disk refers to the cache, and must not do so for ever.
+    /// A storing that waits for a slow disk references the cache, and must not do so forever.
     @Test func theCacheIsReleasedOnceEverythingIsStored() async throws {
         let (store, rig) = (DelayedStore(), rig)
         store.slow(0.005)

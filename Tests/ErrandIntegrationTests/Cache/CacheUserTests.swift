@@ -217,7 +217,7 @@ import Testing
         #expect(try await agent.send(request.service(customers)) == "c")
     }
 
-    /// One opens envelopes and takes any status, the other neither.
+    /// One unwraps envelopes and accepts any status, the other does neither.
     @Test func sharedResponseIsAcceptedAndUnwrappedByEachRequest() async throws {
         let server = try MockServer { request in
             request.path == "/none"

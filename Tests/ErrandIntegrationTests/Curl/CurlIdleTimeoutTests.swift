@@ -95,7 +95,7 @@ struct CurlIdleTimeoutTests {
         #expect(throws: CancellationError.self) { try result.get() }
     }
 
-    /// The loop is told of 64 sockets at once.
+    /// The loop is notified of 64 sockets at once.
     @Test func manyResponsesThatArrivedInTimeAreReceived() async throws {
         let (server, other) = (try MockServer(), try RawServer { .ok })
         defer {

@@ -112,7 +112,7 @@ import Testing
         await #expect(throws: NetworkError.self) {
             try await host.agent().download(get, to: host.file("a"), options: options)
         }
-        // As many bytes, and one of them is another one.
+        // As many bytes, one of which is different.
         let file = try FileHandle(forUpdating: host.file("a.part"))
         try file.seek(toOffset: 5_000)
         try file.write(contentsOf: [host.content[5_000] ^ 1])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// Downloads together with what else can be said of a request: conditions, interceptors, caches, duplicates, mirrors.
+/// Downloads together with other settings of a request: conditions, interceptors, caches, duplicates, mirrors.
 @Suite(.limit(seconds: 60)) struct DownloadPolicyTests {
     private let host: DownloadServer
     private let get = GeneralRequest("/big.bin")

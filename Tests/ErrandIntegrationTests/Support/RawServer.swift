@@ -81,7 +81,7 @@ final class RawServer: Sendable {
     /// The number of connections that neither side has closed.
     var connectionCount: Int { connections.withLock(\.count) }
 
-    /// Sends bytes on all connections, which no request asked for.
+    /// Sends unsolicited bytes on all connections.
     func push(_ text: String) {
         connections.withLock { connections in
             for connection in connections { send(connection, text, text.utf8.count, Int32(MSG_NOSIGNAL)) }

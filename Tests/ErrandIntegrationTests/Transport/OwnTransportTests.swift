@@ -5,7 +5,7 @@ import Testing
 /// A transport from outside of the library, with what is public alone.
 @Suite(.limit(seconds: 60))
 struct OwnTransportTests {
-    /// Responds never, until its task is cancelled.
+    /// Never responds; ends when its task is cancelled.
     private struct SilentTransport: Transport {
         let began = AsyncStream<Void>.makeStream()
 

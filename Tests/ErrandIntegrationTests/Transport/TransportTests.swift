@@ -94,7 +94,7 @@ struct TransportTests {
         #expect(server.requestCount == 20)
     }
 
-    /// URLSession takes a single space for the wish to leave a field out.
+    /// URLSession omits a field whose value is a single space.
     @Test(arguments: ["", " ", "\t", "  "])
     func aFieldWithoutAValueIsSent(_ value: String) async throws {
         server.on(.get, "/x", .text("x"))

@@ -44,7 +44,7 @@ import Testing
             try await agent.send(GeneralRequest("/x").method(.put).body(body).expecting(String.self))
         }
         #expect(error?.kind == .invalidRequest)
-        // Newer versions of libcurl do not ask for more than the length.
+        // Newer versions of libcurl do not read more than the length.
         let texts = [actual, "more than \(byteCount)"].map { "its source supplied \($0) bytes" }
         #expect(texts.contains { error?.description.hasSuffix($0) == true }, "\(error.debugDescription)")
     }

@@ -56,7 +56,7 @@ import Testing
             func request(_ context: RequestContext, did event: AccessoryEvent) {
                 guard case .didProgress = event else { return }
                 isThere.continuation.yield()
-                // It takes a thread of the pool, and does not take it for ever.
+                // It occupies a thread of the pool, but not forever.
                 _ = door.wait(timeout: .now() + 10)
             }
         }
@@ -73,7 +73,7 @@ import Testing
         #expect(events.all.last?.hasPrefix("didStop") == true, "\(events.all)")
     }
 
-    /// Tells whether it is called on the main queue, which the main actor runs on.
+    /// Records whether it is called on the main queue, which the main actor runs on.
     struct Probe: Accessory {
         static let key = DispatchSpecificKey<Bool>()
         static var isOnMain: Bool { DispatchQueue.getSpecific(key: key) ?? false }

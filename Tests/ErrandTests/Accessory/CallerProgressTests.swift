@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-/// What the caller of a send learns of the progress of its attempts.
+/// The progress that the caller of a send receives from its attempts.
 @Suite struct CallerProgressTests {
     private func up(_ completed: Int64, _ total: Int64? = 100) -> TransferProgress {
         TransferProgress(direction: .upload, completed: completed, total: total)

@@ -14,7 +14,7 @@ import Musl
 @Suite struct LoggingAccessoryTests {
     private static let forged = "no\n#99 Admin GET api.example/: 200 in 1 ms\r\u{2028}\u{1B}[2J"
 
-    /// A line break in a service's words, a media type or a tag begins no line of its own.
+    /// A line break in a service's message, a media type or a tag begins no new line.
     @Test func eachEventIsOneLine() async throws {
         let lines = Record<String>()
         let config = NetworkConfig.test {
@@ -69,7 +69,7 @@ import Musl
         }
     }
 
-    /// A pipe gets the number of the closed descriptor, as that to a child process does.
+    /// A pipe gets the number of the closed descriptor, as a pipe to a child process does.
     @Test func pipeWithTheDescriptorOfStandardErrorGetsNoLines() async {
         await #expect(processExitsWith: .success) {
             let accessory = LoggingAccessory(level: .events)

@@ -40,14 +40,14 @@ struct AdmissionBench: Sendable {
     }
 }
 
-/// Waits until something is so, or the test's time is over.
+/// Waits until a condition is true, or the test's time is over.
 ///
-/// It looks now and then: a thousand yields a millisecond would take the machine from those that it waits for.
+/// It polls at intervals, because a thousand yields a millisecond would starve the tasks that it waits for.
 func wait(until isSo: () -> Bool) async {
     while !isSo(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }  // Ends early when cancelled.
 }
 
-/// Records the names of the events that it is notified of.
+/// Records the names of events.
 final class EventNames: Accessory {
     let names = Record<String>()
     func request(_ context: RequestContext, did event: AccessoryEvent) {

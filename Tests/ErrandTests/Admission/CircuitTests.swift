@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-/// The circuit against a naive reference that keeps everything that ever happened and looks it up.
+/// The circuit against a naive reference that keeps all events and looks them up.
 @Suite(.ownThread)
 struct CircuitTests {
     @Test
@@ -138,13 +138,13 @@ final class ReferenceCircuit {
     private let openTime: Int
     private let probes: Int
     var now = 0
-    /// "closed", "open" or "halfOpen", as long as nobody asks.
+    /// "closed", "open" or "halfOpen", until the next call.
     private(set) var name = "closed"
     private(set) var epoch = 0
     private var openedAt = 0
     /// The ends of the calls of this epoch, by number; `nil` is under way.
     private var calls: [Int: End?] = [:]
-    /// The ends of the calls of this epoch that say something, in order.
+    /// The ends of the calls of this epoch that count, in order.
     private var ends: [End] = []
 
     init(
@@ -173,7 +173,7 @@ final class ReferenceCircuit {
         )
     }
 
-    /// How long a call that is shed now should wait.
+    /// The time that a call that is rejected now should wait.
     var pause: Int { name == "open" ? openedAt + openTime - now : lastProbe + max(openTime, 1_000) - now }
     private var lastProbe = 0
 

@@ -43,7 +43,7 @@ import Testing
         #expect(Set(others).count == others.count)
     }
 
-    /// It may be sent for any user, but it replaces, rejects and delays others all the same.
+    /// It may be sent for any user, but it replaces, rejects and delays others nevertheless.
     @Test func aHookWithoutAScopePreventsOnlySharing() throws {
         let (open, same) = try (key(request, scope: nil), key(request, scope: nil))
         #expect(open == same && !open.isShareable)
@@ -128,7 +128,7 @@ import Testing
         #expect(try key(service: "c", config: "b") == keys[2])
     }
 
-    /// Otherwise one would receive what its own policy rejects.
+    /// Otherwise a send would receive a response that its own policy rejects.
     @Test func requestsWithOtherRedirectsShareNothing() throws {
         struct Vetoed: Error {}
         let keys = try [

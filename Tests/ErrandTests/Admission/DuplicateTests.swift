@@ -59,7 +59,7 @@ struct DuplicateTests {
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
         await wait { !ended.all.isEmpty }
         #expect(rig.agent.pipeline.admission.fetches.count == 0)
-        // The next one is not given the response of one that was cancelled.
+        // The next one does not receive the response of a cancelled one.
         door.open()
         #expect(try await rig.start(AdmissionBench.get("/x", .share)).value == 7)
         #expect(rig.transport.requestCount == 2)
@@ -192,7 +192,7 @@ struct DuplicateTests {
         #expect(try await second.value == 7)
     }
 
-    /// It cannot be compared, which matters only to who would be given what another one's filter made.
+    /// It cannot be compared, which matters only to sends that would receive the result of another send's filter.
     @Test func closureAsAFilterPreventsOnlySharing() async throws {
         let rig = AdmissionBench(isOpen: false)
         let filter = ClosureFilter { response, _ in Payload(response.body) }
@@ -239,7 +239,7 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 1)
     }
 
-    /// What a filter prints may omit what distinguishes it.
+    /// A filter's description may omit what distinguishes it.
     @Test func filtersThatPrintTheSameShareNothing() async throws {
         struct Pick: ResponseFilter, Hashable, CustomStringConvertible {
             let key: String
@@ -271,7 +271,7 @@ struct DuplicateTests {
         #expect(rig.agent.pipeline.admission.fetches.count == 0)
     }
 
-    /// A filter that is equal to filters with the same number. Its hash value is the number, or always 0.
+    /// A filter that is equal to filters with the same number; its hash value is the number, or always 0.
     private final class Numbered: ResponseFilter, Hashable {
         let number: Lock<Int>
         private let isHashed: Bool

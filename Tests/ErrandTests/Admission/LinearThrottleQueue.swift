@@ -1,19 +1,18 @@
 @testable import Errand
 
-/// What ``ThrottleQueue`` must do, written so that it looks at every host for every permit: the reference that it is
-/// compared with.
+/// The reference for ``ThrottleQueue``, which looks at every host for every permit.
 ///
-/// The most urgent goes first, and among equals the one who came first. After eight in a row that passed somebody who
-/// came earlier and could have gone, that one goes: nobody waits forever behind more urgent ones.
+/// The waiter with the highest priority starts first, and among equals the one that arrived first. If eight in a row have
+/// overtaken an earlier one that could have started, that one is next, so none waits forever.
 struct LinearThrottleQueue: Sendable {
     typealias Waiter = ThrottleQueue.Waiter
 
     private struct Host {
         var running = 0
         var pace = ThrottlePace()
-        /// The server's wish: none starts before.
+        /// None starts before this time, by the server's `Retry-After`.
         var resumes = Duration.zero
-        /// Those who wait, by priority.
+        /// The waiters, by priority.
         var lines = [Line](repeating: Line(), count: 3)
 
         var isWaitedFor: Bool { lines.contains { $0.count > 0 } }
@@ -28,29 +27,29 @@ struct LinearThrottleQueue: Sendable {
         }
     }
 
-    /// How many may pass somebody who came earlier.
+    /// The number of waiters that may overtake an earlier one.
     static let maximumPassedCount = 8
 
     private var hosts: [Origin: Host] = [:]
     private var hostLimit = 1_000
-    /// The hosts for which somebody waits.
+    /// The hosts that have waiters.
     private var awaited: Set<Origin> = []
     private var waiters: [Int: Waiter] = [:]
     private(set) var running = 0
     private var passed = 0
-    /// The host of the last one that `next` let start.
+    /// The host of the last waiter that `next` returned.
     private(set) var hostOfLast: Origin = ""
 
     var waitingCount: Int { waiters.count }
 
-    /// Lets one start at once, where nobody waits for the host and every limit allows it.
+    /// Starts a request at once if no other waits for the host and every limit allows it.
     mutating func start(_ host: Origin, _ throttle: Throttle, at now: Duration) -> Bool {
         guard !awaited.contains(host), isFree(host, throttle, at: now) else { return false }
         begin(host, throttle, at: now)
         return true
     }
 
-    /// Counts one that goes on the wire whatever the limits say.
+    /// Counts a request that is sent whatever the limits are.
     mutating func begin(_ host: Origin, _ throttle: Throttle, at now: Duration) {
         forgetHosts(at: now)
         running += 1
@@ -61,7 +60,7 @@ struct LinearThrottleQueue: Sendable {
         }
     }
 
-    /// One is off the wire.
+    /// A request has ended.
     mutating func end(_ host: Origin, at now: Duration) {
         guard let state = hosts[host], state.running > 0 else { return }
         running -= 1
@@ -69,7 +68,7 @@ struct LinearThrottleQueue: Sendable {
         if hosts[host]?.isAtRest(at: now) == true { hosts[host] = nil }
     }
 
-    /// Lets nobody start to a host before a time.
+    /// Lets no request to a host start before a time.
     mutating func pause(_ host: Origin, until time: Duration) { change(host) { $0.resumes = max($0.resumes, time) } }
 
     mutating func enter(_ waiter: Waiter) {
@@ -78,7 +77,7 @@ struct LinearThrottleQueue: Sendable {
         change(waiter.host) { $0.lines[waiter.priority.rawValue].append(waiter.id) }
     }
 
-    /// Takes one out who does not want a permit any more.
+    /// Removes a waiter that does not need a permit any more.
     mutating func leave(_ id: Int) {
         guard let waiter = waiters.removeValue(forKey: id) else { return }
         let waiters = waiters
@@ -86,7 +85,7 @@ struct LinearThrottleQueue: Sendable {
         if hosts[waiter.host]?.isWaitedFor != true { awaited.remove(waiter.host) }
     }
 
-    /// Lets the next one start who may; `nil` when nobody may by now.
+    /// Starts the next waiter that may start; returns `nil` if none may yet.
     mutating func next(at now: Duration) -> Int? {
         var urgent: Waiter?
         var oldest: Waiter?
@@ -103,12 +102,12 @@ struct LinearThrottleQueue: Sendable {
         return chosen.id
     }
 
-    /// When somebody may start for whom there is a slot; `nil` when all wait for slots, or nobody waits.
+    /// The time at which a waiter with a slot may start; `nil` if all wait for slots, or none waits.
     var wake: Duration? {
         heads.filter { hasSlot($0.host, $0.throttle) }.map { hosts[$0.host]?.earliest($0.throttle) ?? .zero }.min()
     }
 
-    /// The first of each line.
+    /// The first waiter of each line.
     private var heads: [Waiter] {
         var heads: [Waiter] = []
         for host in awaited {
@@ -139,7 +138,7 @@ struct LinearThrottleQueue: Sendable {
 }
 
 extension LinearThrottleQueue {
-    /// First in, first out; who leaves in between is passed over, and swept out when there are many of them.
+    /// First in, first out; waiters that leave are skipped, and removed once there are many.
     private struct Line {
         private var ids: [Int] = []
         private var start = 0
@@ -152,7 +151,7 @@ extension LinearThrottleQueue {
             count += 1
         }
 
-        /// Notes that one has left; `isHere` finds the others.
+        /// Records that a waiter has left; `isHere` finds the others.
         mutating func removeOne(_ isHere: (Int) -> Bool) {
             count -= 1
             while start < ids.count, !isHere(ids[start]) { start += 1 }

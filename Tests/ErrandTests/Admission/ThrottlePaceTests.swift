@@ -2,9 +2,9 @@ import Testing
 
 @testable import Errand
 
-/// A rate is never exceeded in any window, and reached where nothing else is in the way.
+/// A rate is never exceeded in any window, and is reached if nothing else delays sends.
 @Suite struct ThrottlePaceTests {
-    /// Starts as early as it may, so many times, after waits that a closure makes.
+    /// Starts a number of times, as early as possible, after waits that a closure returns.
     private func starts(_ count: Int, by rate: Throttle.Rate, lateness: () -> Duration = { .zero }) -> [Duration] {
         var pace = ThrottlePace()
         var now = Duration.zero
@@ -37,7 +37,7 @@ import Testing
     func noWindowExceedsTheRateAndNoStartIsLost(rate: Throttle.Rate) {
         let starts = starts(10_000, by: rate)
         #expect(Self.most(starts, in: rate.duration) == min(rate.count, 10_000))
-        // The last is due after as many whole windows as fill up before it.
+        // The last is due after as many complete windows as fill up before it.
         let least = rate.duration * (9_999 / rate.count)
         let most = rate.duration * ((9_999 + rate.count - 1) / rate.count) + .nanoseconds(1)
         #expect(starts.last.map { least <= $0 && $0 <= most } == true, "\(starts.last ?? .zero)")
@@ -100,7 +100,7 @@ import Testing
                 pace.start(by: rate, at: now)
                 all.append((now, rate))
             }
-            // What a rate depends on is recorded from its first start on.
+            // Starts are recorded from the first one of a rate on.
             for rate in rates { start(by: rate) }
             while all.count < 1_000 {
                 let rate = rates.randomElement(using: &random) ?? .perSecond(1)

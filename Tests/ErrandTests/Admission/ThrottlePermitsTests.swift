@@ -114,7 +114,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
         #expect(try await other.value == 7)
     }
 
-    /// Handlers of code of the user's own may block.
+    /// Cancellation handlers of a user's own code may block.
     @Test func permitIsReleasedBeforeTheCodeThatHoldsItIsCancelled() async throws {
         struct Deaf: Interceptor {
             let counts: Record<Int>
@@ -263,7 +263,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
         print("1000 sends with an expired token through 4 slots: \(transport.requests.count) requests")
     }
 
-    /// A task that an adapter started and nobody waits for any more is like any other.
+    /// A task that an adapter started, and that no attempt waits for, waits like any other.
     @Test func taskThatOutlivesItsAttemptWaitsLikeOthers() async throws {
         let (gate, later) = (Gate(), Gate())
         let agents = Lock<[Agent]>([])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-/// Who goes first, as a table of times: no clock, no tasks.
+/// The order of starts as a table of times, without a clock or tasks.
 @Suite struct ThrottleQueueTests {
     /// A queue that can be changed inside an expectation.
     private final class Changing {
@@ -17,7 +17,7 @@ import Testing
         func next(at now: Duration = .zero) -> Int? { value.next(at: now) }
         func end(_ host: Origin, at now: Duration = .zero) { value.end(host, at: now) }
 
-        /// Those who may go, each giving its permit back at once.
+        /// The waiters that may start, each of which releases its permit at once.
         func drain() -> [Int] {
             var ids: [Int] = []
             while let id = next() {
@@ -157,7 +157,7 @@ import Testing
                 plain.pause(host, until: end)
             case 10: now += .milliseconds(Int.random(in: 0..<200, using: &random))
             default:
-                // All who may, as the throttle does it.
+                // Starts all that may, as the throttle does.
                 while true {
                     let (mine, other) = (queue.next(at: now), plain.next(at: now))
                     #expect(mine == other, "event \(id)")
@@ -166,7 +166,7 @@ import Testing
                     running.append(plain.hostOfLast)
                 }
                 let (mine, other) = (queue.wake, plain.wake)
-                // Not later than the first one that may start; at times in vain, but never at once.
+                // Not later than the first start that is possible, sometimes too early, but never immediately.
                 #expect(other == nil || mine.map { $0 <= other ?? .zero } == true, "event \(id)")
                 #expect(mine.map { $0 > now } ?? true, "event \(id)")
             }

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Errand
 
-/// Notes when each request arrives, and how many are on the wire.
+/// Records when each request arrives, and how many are on the wire.
 final class ThrottledWire: Transport {
     private struct State {
         var arrivals: [Duration] = []
@@ -12,7 +12,7 @@ final class ThrottledWire: Transport {
         var most = 0
         var waiter: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
-        /// The one who waits, if what it waits for has come.
+        /// The waiter, if its condition is met.
         mutating func reached() -> CheckedContinuation<Void, Never>? {
             guard let waiter, waiter.count <= arrivals.count else { return nil }
             self.waiter = nil

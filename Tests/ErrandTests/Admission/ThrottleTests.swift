@@ -8,7 +8,7 @@ import Testing
 struct ThrottleTests: ThrottleSuite {
     let clock = ManualClock()
 
-    /// So many sends at so many per second, in bursts: with one of 50 the clock is moved 200 times and not 10,000.
+    /// Sends in bursts at a rate: with a burst of 50 the clock is moved 200 times and not 10,000.
     @Test(arguments: [(10_000, 50), (1_000, 1)])
     func noSecondExceedsTheRate(count: Int, burst: Int) async throws {
         let (agent, wire) = rig(Throttle(rate: .perSecond(50, burst: burst)))

@@ -23,7 +23,7 @@ import Testing
         var runs = 0
         let count = agent.updateConfig { config in
             runs += 1
-            // The agent can be used inside, for no lock is held.
+            // The agent can be used inside, because no lock is held.
             if runs == 1 { agent.config.headers["X-Other"] = "1" }
             config.headers["X-Own"] = "1"
             return config.headers.count
@@ -44,7 +44,7 @@ import Testing
         #expect(agent.config.headers.isEmpty)
     }
 
-    /// It may be the last that has an accessory of the user's.
+    /// It may be the last owner of a user's accessory.
     @Test func configThatIsReplacedIsReleasedOutsideOfTheLock() {
         final class Last: Accessory {
             let agent: Agent

@@ -65,7 +65,7 @@ import Testing
         let calls = Completions()
         let rig = Rig(config: .test { $0.accessories = [blocking] })
         let handle = rig.agent.start(request, on: .global()) { calls.add($0) }
-        // Not by a task, nor on a queue that shares its threads with tasks: they may all be blocked.
+        // Not by a task, nor on a queue that shares its threads with tasks, because they may all be blocked.
         Thread.detachNewThread {
             blocking.begun.wait()
             handle.cancel()
@@ -157,7 +157,7 @@ import Testing
         #expect(screen.results == 1)
     }
 
-    /// The owner is asked for ten times a second: this is the one test that waits for a clock, for a tenth of one.
+    /// The owner is polled ten times a second: this is the one test that waits for a real clock, for a tenth of a second.
     @MainActor @Test func deallocatedOwnerCancelsWithoutItsCompletion() async {
         let events = Record<String>()
         let recorder = AccessoryPathsTests.Recorder(events: events)
@@ -179,7 +179,7 @@ import Testing
         #expect(screen == nil)
     }
 
-    /// The response comes before anyone has noticed that there is no owner.
+    /// The response arrives before the poll has found that the owner is gone.
     @MainActor @Test func sendWhoseOwnerIsGoneIsCancelled() async {
         let (events, gate, calls) = (Record<String>(), Gate(), Completions())
         let rig = Rig(config: .test { $0.accessories = [AccessoryPathsTests.Recorder(events: events)] }) { _ in

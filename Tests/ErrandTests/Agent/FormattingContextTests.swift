@@ -6,7 +6,7 @@ import Testing
 
 /// Where a request is prepared and its model is made.
 @Suite struct FormattingContextTests {
-    /// Tells which of its steps ran on the main queue, where the main actor runs.
+    /// Records which of its steps ran on the main queue, where the main actor runs.
     final class Steps: Sendable {
         static let key = DispatchSpecificKey<Bool>()
         private let seen = Record<String>()

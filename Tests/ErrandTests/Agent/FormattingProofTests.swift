@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Every piece of a user's code that a send runs proves where it runs.
+/// Each part of a user's code that a send calls records where it runs.
 @Suite struct FormattingProofTests {
     /// Runs an actor's jobs on a queue of its own, so that any code can tell whether it runs there.
     final class QueueExecutor: SerialExecutor {
@@ -22,7 +22,7 @@ import Testing
         static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) ?? false }
     }
 
-    /// Notes the steps that ran on the caller's actor, and those that did not.
+    /// Records the steps that ran on the caller's actor, and the others.
     final class Witness: Sendable {
         private let seen = Record<(step: String, onCaller: Bool)>()
         func note(_ step: String) { seen.add((step, QueueExecutor.isCurrent)) }
@@ -62,7 +62,7 @@ import Testing
 
     static let steps: Set = ["encode", "path", "headers", "check", "formatter", "model", "didProduce"]
 
-    /// An actor that sends, in each way there is.
+    /// An actor that sends in each way.
     actor Caller {
         private let executor = QueueExecutor()
         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -194,7 +194,7 @@ import Testing
         )
     }
 
-    /// It is asked for ten times a second.
+    /// It is polled ten times a second.
     @MainActor @Test func deallocatedDelegateIsNotCalledAndItsSendEnds() async {
         let calls = Record<String>()
         let rig = Rig.numbers()

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Errand
 
-/// A token, and what tests want to know of it.
+/// A token with properties for tests.
 struct Token: Sendable, Equatable {
     var access: String
     var user: String?
@@ -43,7 +43,7 @@ struct TokenAuthenticator: Authenticator {
     func scope(of token: Token) -> String? { token.user }
 }
 
-/// A server without sockets that takes some tokens and refuses all others.
+/// A server without sockets that accepts some tokens and rejects all others.
 final class TokenTransport: Transport {
     typealias Handler = @Sendable (OutgoingRequest) async throws -> TransportResponse?
 
@@ -53,7 +53,7 @@ final class TokenTransport: Transport {
 
     /// - Parameters:
     ///   - handler: Returns the response, or `nil` for one with 200 or 401.
-    ///   - isTaken: Whether the value of the `Authorization` field is taken.
+    ///   - isTaken: Whether the value of the `Authorization` field is accepted.
     init(
         _ handler: @escaping Handler = { _ in nil },
         takes isTaken: @escaping @Sendable (String) -> Bool = { $0.hasPrefix("Bearer new") }
@@ -139,7 +139,7 @@ extension Result where Failure == any Error {
     var value: Success? { if case .success(let value) = self { value } else { nil } }
 }
 
-/// Records the names of the events that it is notified of.
+/// Records the names of events.
 final class AuthenticationEventLog: Accessory {
     private let log = Lock<[String]>([])
     var events: [String] { log.withLock { $0 } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// Who gets a credential, what refuses it, and what others see of it.
+/// Which requests get a credential, which responses reject it, and where it is visible.
 @Suite(.limit(seconds: 60))
 struct AuthenticatorTests {
     private struct Refused: Error {}

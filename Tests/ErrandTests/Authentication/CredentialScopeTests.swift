@@ -193,7 +193,7 @@ struct CredentialScopeTests {
         #expect(rig.transport.shown == [nil])
     }
 
-    /// Nothing identifies such a send before it is sent: no cache, no duplicate policy, no jar.
+    /// Such a send is not identified before it is sent: it has no cache, no duplicate policy and no jar.
     @Test(arguments: [false, true])
     func sendThatWaitsBeforeItsFirstAttemptIsNotSentForAnotherUser(logsOut: Bool) async throws {
         let gate = Gate()
@@ -225,7 +225,7 @@ struct CredentialScopeTests {
         func scope(of token: String) -> String? { "7" }
     }
 
-    /// Else users with equal numbers would get each other's stored responses.
+    /// Otherwise users with equal numbers would get each other's stored responses.
     @Test func authenticatorsThatDifferInAnyValueHaveOtherUsers() throws {
         let realms = [
             Realm(), Realm(realm: "a"), Realm(tenant: "a"), Realm(id: UUID()), Realm(id: UUID()),
@@ -263,7 +263,7 @@ struct CredentialScopeTests {
         #expect(scope(.one) == scope(.one) && scope(.one) != scope(.two))
     }
 
-    /// What cannot be read may be what distinguishes them.
+    /// A part that cannot be read may distinguish them.
     @Test func authenticatorWithAValueThatCannotBeReadSharesNoUsers() {
         func scope(_ path: String) -> String? {
             AuthenticationSession(Hidden(request: GeneralRequest(path)), credential: "token").currentCredential?.scope

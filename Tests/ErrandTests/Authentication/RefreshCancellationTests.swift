@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// Who waits for a refresh can leave at any time, and takes nothing with it.
+/// A send that waits for a refresh can end at any time without an effect on others.
 @Suite(.limit(seconds: 60))
 struct RefreshCancellationTests {
     @Test
@@ -190,7 +190,7 @@ struct RefreshCancellationTests {
         #expect(rig.transport.shown == ["Bearer old", "Bearer new", "Bearer new"])
     }
 
-    /// Notes whether it is asked for the properties of a credential while the refresh is not over.
+    /// Records whether a credential's properties are requested while the refresh runs.
     private struct AskedAuthenticator: Authenticator {
         let isAskedWithin = Record<Bool>()
 

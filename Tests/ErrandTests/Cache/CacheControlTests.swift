@@ -65,7 +65,7 @@ import Testing
         )
         let later = Self.start.addingTimeInterval(100)
         let merged = try #require(CacheControl.merging(stored, with: confirmation, requested: later, received: later))
-        // That of the stored bytes, whose validator was weak.
+        // The tag of the stored bytes, whose validator was weak.
         #expect(merged.headers["ETag"] == "W/\"1\"")
         #expect(merged.headers["Content-Length"] == "5" && merged.headers["Content-Type"] == "a/b")
         #expect(merged.headers["X"] == "new" && merged.headers["Y"] == "kept" && merged.headers["Date"] == "d")

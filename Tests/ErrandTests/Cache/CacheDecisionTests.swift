@@ -16,7 +16,7 @@ import Testing
         return CacheEntry(RawResponse(statusCode: 200, headers: headers, url: url), requested: Self.start)
     }
 
-    /// The decision in words, and the age of what is used.
+    /// The decision as text, and the age of the response that is used.
     private func words(_ decision: CacheDecision) -> (text: String, age: Duration?) {
         switch decision {
         case .use(let age): ("use", age)
@@ -28,7 +28,7 @@ import Testing
 
     // MARK: By age
 
-    /// Before the network is asked; an age of `nil` is one from the future.
+    /// The decision before the network is used; an age of `nil` is in the future.
     @Test(
         arguments: [
             (.cacheOnly, 1_000_000, "use"), (.cacheOnly, nil, "use"),
@@ -253,7 +253,7 @@ import Testing
             request: ["Cache-Control": "only-if-cached, stale-if-error=1"],
             decision: "refresh"
         ),
-        // Immutable: a reload asks nothing, a forced one does.
+        // Immutable: a reload sends no request, a forced one does.
         Case(
             response: ["Cache-Control": "max-age=60, immutable"],
             age: 9,

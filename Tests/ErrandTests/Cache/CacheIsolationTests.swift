@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// Guarantee G22: no user receives the response of another, whatever shows who they are.
+/// Guarantee G22: no user receives the response of another, whatever identifies the users.
 @Suite(.limit(seconds: 60)) struct CacheIsolationTests {
     /// How a request shows its user.
     enum Shown: String, CaseIterable, Sendable {
@@ -48,7 +48,7 @@ import Testing
         let variant = CacheIdentity(variant: user)
         switch shown {
         case .bearer: return request.authorization(.bearer(user))
-        // One variant for all, such as a locale: the token has to tell them apart.
+        // One variant for all, such as a locale: only the token distinguishes them.
         case .bearerAndVariant: return request.authorization(.bearer(user)).cacheIdentity(CacheIdentity(variant: "en"))
         case .variant:
             config.adapters = [Adding(user: user, isScoped: false)]
@@ -82,7 +82,7 @@ import Testing
         #expect(await cache.entries.count == 3)
     }
 
-    /// Whose request it is, as a server sees it.
+    /// The user of a request, as a server sees it.
     private static func user(_ request: OutgoingRequest) -> String {
         let shown = ["Authorization", "X-Api-Key", "Cookie"].compactMap { request.headers[$0] }.joined()
         return shown.contains("alice") ? "alice" : shown.contains("bob") ? "bob" : "nobody"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What is refreshed in the background, and who is asked before it is stored; what unsafe requests invalidate.
+/// Revalidations in the background, `shouldCache` before they are stored, and invalidation by unsafe requests.
 @Suite(.limit(seconds: 60)) struct CacheRefreshTests {
     private static let stale = CachePolicy.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60))
 
@@ -64,7 +64,7 @@ import Testing
         #expect(events.names.all.filter { $0.split(separator: " ").first == number }.count == 1)
     }
 
-    /// How a `Sendable` request is sent that is refreshed in the background.
+    /// The ways to send a `Sendable` request that is revalidated in the background.
     private static let ways: [@Sendable (Agent, Picky) async throws -> Int] = [
         { try await $0.send($1) },
         { try await $0.response(for: $1, cachePolicy: Self.stale).model },
@@ -87,7 +87,7 @@ import Testing
         #expect(try await rig.agent.send(request) == 1)
         rig.clock.advance(by: 100)
         #expect(try await Self.ways[way](rig.agent, request) == 1)
-        // Asked in the background, with no other send in between.
+        // `shouldCache` is called in the background, with no other send in between.
         await wait { request.asked.all.contains { $0 != "1" } }
         await wait { rig.cache.revalidations.count == 0 }
         #expect(rig.cache.memory?.text(of: request, rig.agent) == "1")

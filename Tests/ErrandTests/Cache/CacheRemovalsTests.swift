@@ -81,7 +81,7 @@ import Testing
         #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
     }
 
-    /// What is forgotten keeps all from before it from being stored; a removal of everything is not forgotten.
+    /// When a removal is forgotten, no earlier response is stored; a removal of everything is not forgotten.
     @Test func numberOfRemovalsIsBounded() {
         var removals = CacheRemovals()
         removals.add(.all, at: date + 1)

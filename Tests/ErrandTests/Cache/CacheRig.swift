@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Errand
 
-/// A folder of its own, which goes with it.
+/// A temporary folder, which is removed with it.
 final class TemporaryDirectory: Sendable {
     let url: URL
 
@@ -49,7 +49,7 @@ final class WallClock: Sendable {
 }
 
 extension CacheEntry {
-    /// An entry whose body tells what it is.
+    /// An entry whose body identifies it.
     static func sample(_ text: String, headers: HTTPHeaders = ["Content-Type": "application/json"]) -> CacheEntry {
         let url = URL(string: "https://api.example/x") ?? URL(filePath: "/")
         let response = RawResponse(statusCode: 200, headers: headers, body: Data(text.utf8), url: url)

@@ -14,7 +14,7 @@ import Testing
         CachedRig(policy) { [counter] _ in .json("\(try counter.next())") }
     }
 
-    /// What a send delivers: the model and where it came from, or what it failed with.
+    /// The result of a send: the model and its source, or the error.
     private func outcome(_ rig: CachedRig) async -> String {
         do {
             let response = try await rig.agent.response(for: request)
@@ -103,7 +103,7 @@ import Testing
         #expect(last == 2)
         // The result is stored before the revalidation is over, and until then no other one starts.
         await wait { rig.cache.revalidations.count == 0 }
-        // The request does not want what was fetched behind it, so that is gone and the network is asked.
+        // The request rejects what was fetched in the background, so it is discarded and the network is used.
         plain.refused = "3"
         rig.clock.advance(by: 100)
         #expect(try await rig.agent.send(plain) == 2)
@@ -297,7 +297,7 @@ import Testing
         let stored = request.header("Cache-Control", "only-if-cached")
         #expect(try await rig.agent.response(for: stored).source.isFromCache)
         #expect(try await rig.agent.response(for: request).source.isFromCache)
-        // That of the last request, which would have found the one before running.
+        // The revalidation of the last request, which would have found the one before running.
         await rig.transport.waitForRequests(2)
         #expect(rig.transport.requests.allSatisfy { $0.headers["Cache-Control"] == nil })
     }

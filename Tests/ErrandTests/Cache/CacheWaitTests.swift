@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// A store that hangs holds nobody who may leave, and one that throws keeps nothing in memory.
+/// A store that hangs does not delay sends that may end, and one that throws keeps nothing in memory.
 @Suite(.limit(seconds: 60)) struct CacheWaitTests {
     /// A store that blocks until it is released, or for two minutes, which no test waits for.
     final class Hanging: CacheStore {
@@ -24,7 +24,7 @@ import Testing
             guard !isOpen.withLock({ $0 }) else { return }
             if gate.wait(timeout: .now() + .seconds(120)) == .timedOut { isOver.withLock { $0 = true } }
         }
-        /// Whether nobody has waited for what blocks.
+        /// Whether no send has waited for the blocked call.
         var stillBlocks: Bool { !isOpen.withLock { $0 } && !isOver.withLock { $0 } }
         func entry(for key: CacheKey) -> CacheEntry? {
             reads.add(key)

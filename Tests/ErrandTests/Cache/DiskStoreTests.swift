@@ -287,7 +287,7 @@ import Testing
 
     // MARK: Sealing
 
-    /// Not safe, but it shows whether it was asked.
+    /// Not safe, but it shows whether it was called.
     private struct Mask: CacheCipher {
         var mask: UInt8 = 0x55
         func seal(_ bytes: Data, for key: CacheKey) throws -> Data {

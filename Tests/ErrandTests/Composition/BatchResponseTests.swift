@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What a caller can ask for beside the models.
+/// The results of a batch beside its models.
 @Suite struct BatchResponseTests {
     @Test func aBatchReturnsTheResponseOfEachRequest() async throws {
         let agent = Rig.numbers().agent

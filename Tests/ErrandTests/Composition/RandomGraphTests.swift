@@ -29,7 +29,7 @@ import Testing
             }
         }
 
-        /// Whether something must fail, however things come together.
+        /// Whether a failure is certain in any order of events.
         var mustFail: Bool {
             switch self {
             case .leaf(_, _, let fails, let ignored, _): fails && !ignored
@@ -213,7 +213,7 @@ import Testing
         }
         if let cancelTime, cancelTime == 0 { task.cancel() }
         while !isOver.load(ordering: .acquiring) {
-            // Let everything run as far as it comes before the clock moves; it need not be the same far each time.
+            // Let everything run before the clock moves; it need not get equally far each time.
             for _ in 0..<4 { await Task.yield() }
             clock.advanceToNextSleeper()
             if let cancelTime, clock.now.offset >= .seconds(cancelTime) { task.cancel() }

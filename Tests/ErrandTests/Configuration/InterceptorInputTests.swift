@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What an interceptor hands on is checked like what an adapter makes.
+/// The request that an interceptor passes on is checked like an adapter's.
 @Suite struct InterceptorInputTests {
     struct Changing: Interceptor {
         let change: @Sendable (inout OutgoingRequest) throws -> Void

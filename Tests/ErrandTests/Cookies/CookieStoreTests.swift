@@ -112,7 +112,7 @@ import Testing
         _ = try sent(to: "https://a.example/")
         let cookies = try sent(to: "https://a.example/p")
         #expect(cookies.reduce(-2) { $0 + $1.utf8.count + 2 } <= CookieStore.maximumFieldByteCount)
-        // Those of the path /p were not used; of the others, the last ones were used last.
+        // The cookies of the path /p were not used; of the others, the last ones were used last.
         #expect(
             cookies.map { String($0.prefix { $0 != "=" }) } == ["a4", "a6", "a8", "a10", "a12", "a14", "a16", "a18"]
         )
@@ -121,7 +121,7 @@ import Testing
         #expect(store.count == 20)
     }
 
-    /// A host can set cookies of a domain that its neighbors send, but must not take the place of theirs.
+    /// A host can set cookies of a domain that its neighbors send, but must not displace their own.
     @Test(arguments: ["https", "http"]) mutating func largeCookiesOfADomainOmitNoCookieOfAHost(scheme: String) throws {
         try set("sid=1; Path=/; Secure", from: "https://shop.example.org/")
         let value = String(repeating: "x", count: 4_000)

@@ -169,7 +169,7 @@ import Testing
         var path: String { "/page" }
     }
 
-    /// Text of the server's and the caller's cannot look like a line of a log's own, nor move a terminal.
+    /// Text of the server and the caller cannot look like a line of the log, nor control a terminal.
     @Test func textOfAServerIsTruncatedInTheDescription() async throws {
         let long = String(repeating: "k\u{301}", count: 500_000)
         let words = #"{"code": "\#(long)", "msg": "\#(long)", "data": null}"#

@@ -221,7 +221,7 @@ import Testing
             "{\"a\":\"\\",
         ] {
             for path in paths {
-                // Any result will do but a trap: such text is rejected before a path reads it.
+                // Any result but a trap is right, because such text is rejected before a path reads it.
                 _ = try? find(path, in: text, payload: nil)
             }
         }

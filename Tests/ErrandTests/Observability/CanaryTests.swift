@@ -11,7 +11,7 @@ struct CanaryTests {
     private struct Leaky: Error { let text: String }
     private struct Profile: Decodable, Sendable { let born: Date }
 
-    /// How a send may go.
+    /// The outcomes of a send.
     enum Fate: CaseIterable {
         case success, status, serviceError, undecodable, notJSON, reset, system, retried, redirected, insecureRedirect
 
@@ -91,7 +91,7 @@ struct CanaryTests {
         }
     }
 
-    /// Tells every event in every way that Swift has.
+    /// Prints every event in every way that Swift has.
     private struct EverythingAccessory: Accessory {
         let log: Record<String>
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// A send whose caller cancels it while a hook works, and has not suspended.
+/// A send that is cancelled while a hook runs without suspending.
 @Suite struct CancelledHookTests {
     private struct Hook: RequestAdapter, Interceptor, SendInterceptor, SendGate {
         let work: @Sendable () -> Void

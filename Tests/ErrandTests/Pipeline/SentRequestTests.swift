@@ -56,7 +56,7 @@ struct SentRequestTests {
         #expect(rig.transport.count == 3)
     }
 
-    /// The POST took effect; to send it again for the sake of the GET would do it twice.
+    /// The POST took effect; repeating the GET would send the POST twice.
     @Test func postThatWasRedirectedToAGetIsNotRetried() async throws {
         let wire: RetryRig.Wire = { number, _ in
             number % 2 == 1 ? RetryRig.status(303, ["Location": "/y"]) : RetryRig.status(503)

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What cannot be sent as it stands: each a typed, readable error, and nothing is sent.
+/// Requests that cannot be sent: each is a typed, readable error, and nothing is sent.
 @Suite struct BadInputTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

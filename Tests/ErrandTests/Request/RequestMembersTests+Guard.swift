@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Notices a member of `Request` that no test overrides in the spelling its documentation shows.
+/// Fails if no test overrides a member of `Request` in the spelling of its documentation.
 @Suite struct RequestMembersGuardTests {
     /// A requirement of the protocol and the spelling that its comment gives.
     struct Member: Sendable {
@@ -25,7 +25,7 @@ import Testing
             if let start = line.range(of: "/// Spelling: `") {
                 spelling = String(line[start.upperBound...].prefix { $0 != "`" })
             } else if line.hasPrefix("var _") {
-                // Not for anyone to override.
+                // Not to be overridden.
                 continue
             } else if line.hasPrefix("var ") || line.hasPrefix("func ") {
                 let name = line.split(separator: " ")[1].prefix { $0.isLetter }

@@ -54,7 +54,7 @@ import FoundationNetworking
         #expect(own["duplicateKey"]?.value == Secrets.mask && raw.context.tag == "tagged")
     }
 
-    /// What a protocol of the library alone fulfils is seen from outside too, not the defaults of `Request`.
+    /// Implementations in the library's own protocols are used outside the library too, not the defaults of `Request`.
     @Test func membersReadFromOutsideAreThoseOfTheRequest() {
         let raw = Special().raw
         #expect(raw.path == "/list" && raw.priority == .high && raw.duplicateKey == "list" && raw.tag == "tagged")

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What counts as a success, and what becomes of envelopes that lack something.
+/// What counts as a success, and the result of envelopes with missing members.
 @Suite struct EnvelopeRulesTests {
     struct User: Decodable, Sendable, Equatable { var id: Int }
 
@@ -221,7 +221,7 @@ import Testing
         filter.missingData = .fails
         let reason = NetworkError.Reason.envelope("it has no member 'data'")
         #expect((await error(#"{"code":0}"#, through: filter) as? NetworkError)?.reason == reason)
-        // Null is there.
+        // A null is a value.
         #expect(try await send(#"{"code":0,"data":null}"#, through: filter, as: User?.self) == nil)
         filter.data = "data.user"
         #expect((await error(#"{"code":0,"data":null}"#, through: filter) as? NetworkError)?.kind == .undecodable)

@@ -58,7 +58,7 @@ struct RetryBudgetSendTests {
         #expect(rig.transport.count == 500)
     }
 
-    /// Adapters that change the URL, and URLRequests of a caller's own, do not make another host of it.
+    /// Adapters that change the URL, and a caller's own URLRequests, do not change the host.
     @Test func allRequestsToOneHostShareItsBudget() async throws {
         struct Signing: RequestAdapter {
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
@@ -169,7 +169,7 @@ struct RetryBudgetSendTests {
         try await send.value
     }
 
-    /// It would be one without a pause, and unpaid.
+    /// It would be a retry without a delay, and not counted by the budget.
     @Test func delayThatIsNoneUsesTheBudget() async throws {
         let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) }) { _ in
             .json("1", status: 503, headers: ["Retry-After": "0.000000001"])

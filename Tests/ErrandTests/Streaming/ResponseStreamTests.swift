@@ -68,7 +68,7 @@ import Testing
         let rig = Rig(config: config) { _ in
             let body = PushedBody()
             bodies.add(body)
-            // That of a second server would be complete.
+            // The body of a second server would be complete.
             if bodies.all.count > 1 { body.end() }
             return body.response()
         }

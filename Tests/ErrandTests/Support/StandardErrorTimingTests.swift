@@ -6,7 +6,7 @@ import Testing
 /// A reader that is slow for as long as other tests run beside it is taken for one that has stopped.
 @Suite(.timing, .serialized)
 struct StandardErrorTimingTests {
-    /// More than the pipe has room for waits for its reader, also at the end of the process.
+    /// What exceeds the pipe's capacity waits for its reader, also at the end of the process.
     @Test func manyLinesArriveBeforeTheProcessEnds() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             for number in 0..<4000 { StandardError.write("line \(number) \(String(repeating: "x", count: 90))\n") }

@@ -90,7 +90,7 @@ import Testing
             return bodies[number].response(headers: ["Content-Length": "4"])
         }
         async let file = rig.agent.send(GeneralRequest("/x").downloading(to: target))
-        // Of both, one is refused.
+        // One of the two is rejected.
         await wait { bodies.contains { $0.isCancelled } }
         for body in bodies where !body.isCancelled {
             for text in ["ab", "cd"] { body.send(text) }
@@ -117,7 +117,7 @@ import Testing
         let handle = rig.agent.startDownload(GeneralRequest("/x").accessory(hasty), to: target)
         hasty.handle.withLock { $0 = handle }
         #expect(try await handle.value.byteCount == 1)
-        // A download that began all the same would have its send by then.
+        // A download that began nevertheless would have its send by then.
         while !rig.agent.pipeline.sends.isEmpty, !Task.isCancelled { await Task.yield() }
         for _ in 0..<20 { await Task.yield() }
         #expect(rig.transport.requestCount == 1)

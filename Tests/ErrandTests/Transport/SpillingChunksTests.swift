@@ -170,7 +170,7 @@ import Testing
         let chunks = SpillingChunks(pausing: reception, fileLimit: 8 << 20) {}
         let piece = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 / 3) })
         var (sent, received) = (Data(), Data())
-        // More than the memory may have, so that the rest is in the file; then again whenever the reception is resumed.
+        // More than the memory limit, so that the rest is in the file; then again whenever the reception is resumed.
         for round in 0..<20 {
             for _ in 0..<(round == 0 ? 2 : 1) {
                 chunks.append(piece)
