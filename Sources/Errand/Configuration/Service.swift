@@ -19,6 +19,10 @@ public struct Service: Sendable, Identifiable {
     /// What its requests inherit.
     var inherited: InheritedSettings { _read { yield shared.value.inherited } }
 
+    /// Reads a setting where it is, because all of them would be copied.
+    @inline(__always)
+    func read<Value>(_ member: (borrowing InheritedSettings) -> Value) -> Value { member(shared.value.inherited) }
+
     /// Returns the service's own filter, or an inherited one.
     ///
     /// Like ``decoding(over:)`` a function, because an optional value of any type takes long to copy.

@@ -7,14 +7,15 @@ final class Settings: Sendable {
     /// The filter that unwraps the response, which is kept because every stage asks where it is from.
     let filter: ResolvedSetting<any ResponseFilter>
 
-    init(_ config: ConfigSnapshot, _ request: RequestValues) {
-        self.config = config
-        self.request = request
+    init(_ config: ConfigSnapshot, _ request: consuming RequestValues) {
         if case .filter(let own) = request.filter {
             filter = ResolvedSetting(value: own, source: .request)
         } else {
             filter = request.service.resolvedFilter(over: config.filter)
         }
+        self.config = config
+        // Last, so that it is moved.
+        self.request = request
     }
 
     /// The base URL that the environment sets in place of the service's, or `nil` if there is none.

@@ -54,7 +54,7 @@ final class Send: Sendable {
         // Only what the start needs: the other members are read after `check()`.
         let service = request.service
         let limit =
-            request.limits.deadline ?? service.inherited.limits.deadline ?? config.inherited.limits.deadline
+            request.limits.deadline ?? service.read { $0.limits.deadline } ?? config.inherited.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = type ?? RequestType.of(R.self)
         self.type = type
@@ -67,7 +67,7 @@ final class Send: Sendable {
             attributes: request.attributes,
             sharing: config.secrets
         )
-        let accessories = config.inherited.accessories.and(service.inherited.accessories).and(request.accessories)
+        let accessories = config.inherited.accessories.and(service.read { $0.accessories }).and(request.accessories)
         self.accessories = AccessoryChain(accessories.and(observers))
         watch = deadline == nil ? nil : Lock(nil)
     }
