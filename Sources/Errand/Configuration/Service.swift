@@ -6,11 +6,13 @@ public import Foundation
 /// `service.headers`. Settings that a service does not have are taken from the ``NetworkConfig``.
 @dynamicMemberLookup
 public struct Service: Sendable, Identifiable {
+    /// The name in contexts, plans and logs.
+    public let id: String
+
     /// Behind one reference: each request has a service, which is copied with it for each send.
     private var shared: Shared<Content>
 
     private struct Content: Sendable {
-        let id: String
         var inherited: InheritedSettings
         var baseURLVariable: String?
         var decoder: (any DataDecoder)?
@@ -19,9 +21,11 @@ public struct Service: Sendable, Identifiable {
     /// What its requests inherit.
     var inherited: InheritedSettings { _read { yield shared.value.inherited } }
 
-    /// Reads a setting where it is, because all of them would be copied.
-    @inline(__always)
-    func read<Value>(_ member: (borrowing InheritedSettings) -> Value) -> Value { member(shared.value.inherited) }
+    /// What a send reads at its start; not inlined, because all settings would be copied there.
+    @inline(never)
+    func atStart() -> (deadline: Duration?, accessories: [any Accessory]) {
+        (shared.value.inherited.limits.deadline, shared.value.inherited.accessories)
+    }
 
     /// Returns the service's own filter, or an inherited one.
     ///
@@ -36,9 +40,6 @@ public struct Service: Sendable, Identifiable {
         guard let decoder = shared.value.decoder else { return config.decoding }
         return Payload.Decoding(decoder)
     }
-
-    /// The name in contexts, plans and logs.
-    public var id: String { shared.value.id }
 
     /// The name of an environment variable that replaces the base URL if it is set and not empty, or `nil` for none.
     public var baseURLVariable: String? {
@@ -109,7 +110,8 @@ public struct Service: Sendable, Identifiable {
         (own.retryPolicy, own.redirectPolicy) = (retryPolicy, redirectPolicy)
         (own.cachePolicy, own.throttle) = (cachePolicy, throttle)
         own.cacheStorage = cacheStorage
-        shared = Shared(Content(id: id, inherited: own, baseURLVariable: baseURLVariable, decoder: decoder))
+        self.id = id
+        shared = Shared(Content(inherited: own, baseURLVariable: baseURLVariable, decoder: decoder))
     }
 
     /// Creates a service with a URL that is known only at run time.

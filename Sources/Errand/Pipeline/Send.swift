@@ -53,8 +53,8 @@ final class Send: Sendable {
         self.config = config
         // Only what the start needs: the other members are read after `check()`.
         let service = request.service
-        let limit =
-            request.limits.deadline ?? service.read { $0.limits.deadline } ?? config.inherited.limits.deadline
+        let own = service.atStart()
+        let limit = request.limits.deadline ?? own.deadline ?? config.inherited.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = type ?? RequestType.of(R.self)
         self.type = type
@@ -67,7 +67,7 @@ final class Send: Sendable {
             attributes: request.attributes,
             sharing: config.secrets
         )
-        let accessories = config.inherited.accessories.and(service.read { $0.accessories }).and(request.accessories)
+        let accessories = config.inherited.accessories.and(own.accessories).and(request.accessories)
         self.accessories = AccessoryChain(accessories.and(observers))
         watch = deadline == nil ? nil : Lock(nil)
     }
