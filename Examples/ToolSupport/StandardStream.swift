@@ -1,11 +1,11 @@
 import Foundation
 
-/// The standard streams, which may be closed, full, or a pipe that nobody reads.
+/// The standard streams, which may be closed, full, or a pipe without a reader.
 ///
 /// `FileHandle.write(_:)` ends the process in these cases.
 package enum StandardStream {
     /// Opens `/dev/null` in place of the streams that are closed, so that no file or connection gets their numbers, and
-    /// ignores the signal of a pipe that nobody reads.
+    /// ignores the signal of a pipe without a reader.
     package static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
