@@ -10,11 +10,11 @@ struct AppliedCredential: Sendable, Hashable {
     private(set) var pairs: [String] = []
     /// The components from the first to the last that it has added to the path, decoded.
     private var components: [String] = []
-    /// Those that the request itself does not have.
+    /// The added components that the request itself does not have.
     private var added: Set<String> = []
-    /// The encoded components of the request in the place of these.
+    /// The encoded components of the request that they replaced.
     private var replaced: [String] = []
-    /// The index of the first of them among all components.
+    /// The index of the first component among all components of the path.
     private var place = 0
 
     /// Whether nothing was added.
@@ -25,7 +25,7 @@ struct AppliedCredential: Sendable, Hashable {
 
     init() {}
 
-    /// Creates what distinguishes the header fields and the URL of a request from those before.
+    /// Creates the difference between the header fields and the URL of a request and the earlier ones.
     init(_ headers: HTTPHeaders, _ url: URL, addedTo old: (headers: HTTPHeaders, url: URL)) {
         self.headers = headers.filter { headers.values(for: $0.name) != old.headers.values(for: $0.name) }
         guard url != old.url else { return }
@@ -40,7 +40,7 @@ struct AppliedCredential: Sendable, Hashable {
         replaced = Array(own.dropLast(last))
     }
 
-    /// Adds what another one contains.
+    /// Adds the content of another credential.
     mutating func formUnion(_ other: AppliedCredential) {
         headers += other.headers.filter { !contains($0) }
         pairs += other.pairs.filter { !pairs.contains($0) }
@@ -48,19 +48,20 @@ struct AppliedCredential: Sendable, Hashable {
         if components.isEmpty { (components, replaced, place) = (other.components, other.replaced, other.place) }
     }
 
-    /// Whether a header field has the value that was set, or one that was made of it.
+    /// Whether a header field contains the value that was set.
     func contains(_ field: HTTPHeaders.Field) -> Bool {
         headers.contains { $0.name.isSameFieldName(as: field.name) && field.value.contains($0.value) }
     }
 
-    /// Whether the path of a URL contains a component of it.
+    /// Whether the path of a URL contains an added component.
     func isInPath(of url: URL) -> Bool {
         !added.isEmpty && Self.segments(of: url.path()).contains { added.contains(Self.decoded($0)) }
     }
 
-    /// Returns a URL without it: what is written to disk, and what a response leads to, because it is added to the next request too.
+    /// Returns a URL without the credential, for what is written to disk, and for links, because it is added to the next
+    /// request too.
     func removed(from url: URL) -> URL {
-        // What was sent, or received after it, can be parsed.
+        // A URL that was sent or received can be parsed.
         guard isInURL, var parts = try? URLParts(absolute: url.absoluteString) else { return url }
         parts.removePairs(like: pairs)
         var segments = Self.segments(of: parts.path)
@@ -80,7 +81,7 @@ struct AppliedCredential: Sendable, Hashable {
 }
 
 extension URLParts {
-    /// Removes every pair of the query that says the same as one of these, however it is encoded.
+    /// Removes every pair of the query that equals one of these after decoding.
     fileprivate mutating func removePairs(like pairs: [String]) {
         guard let query, !pairs.isEmpty else { return }
         let removed = Set(pairs.map { PercentEncoding.content(ofPair: $0) })
@@ -91,15 +92,15 @@ extension URLParts {
 }
 
 extension URL {
-    /// Returns this URL without every pair of its query that says the same as one of these, however it is encoded.
+    /// Returns this URL without the pairs of its query that equal one of these after decoding.
     func removing(pairsLike pairs: [String]) throws(NetworkError) -> URL {
         guard !pairs.isEmpty, var parts = try URLParts(absolute: absoluteString) else { return self }
         parts.removePairs(like: pairs)
         return try parts.url()
     }
 
-    /// The encoded pairs of the query that another URL does not have, however it is encoded: `URLComponents` writes all of
-    /// them anew.
+    /// The encoded pairs of the query that another URL does not have after decoding, because `URLComponents` encodes all of
+    /// them again.
     fileprivate func queryPairs(notIn other: URL) -> [String] {
         let old = Set((other.query() ?? "").split(separator: "&").map { PercentEncoding.content(ofPair: $0) })
         return (query() ?? "").split(separator: "&").map(String.init)

@@ -1,5 +1,5 @@
-/// A challenge of a `WWW-Authenticate` field: the scheme and the parameters by which a server asks for a credential (RFC
-/// 9110, section 11.3).
+/// A challenge of a `WWW-Authenticate` field: the scheme and the parameters of the credential that a server requires (RFC 9110,
+/// section 11.3).
 ///
 /// ```swift
 /// let realm = error.response?.challenges.first { $0.isScheme("Bearer") }?["realm"]
@@ -9,7 +9,7 @@
 public struct AuthenticationChallenge: Sendable, Hashable {
     /// The scheme as written, such as `Digest`.
     public let scheme: String
-    /// The data of a scheme that has no parameters, such as that of `Negotiate`, or `nil` if there is none.
+    /// The data of a scheme that has no parameters, such as `Negotiate`, or `nil` if there is none.
     public let token68: String?
     /// The values of the parameters by their names in lower case, without quotation marks and escapes.
     ///
@@ -40,7 +40,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 
     /// Parses a field with any number of challenges.
     ///
-    /// What does not follow the grammar is ignored up to the next comma. An empty field has none.
+    /// Text that does not follow the grammar is ignored up to the next comma. An empty field has no challenges.
     ///
     /// - Parameter field: The value of `WWW-Authenticate` or `Proxy-Authenticate`; several lines are joined by commas.
     /// - Returns: The challenges in their order, at most 100, each with at most 100 parameters.
@@ -115,7 +115,7 @@ extension FieldCursor {
         }
     }
 
-    /// Reads what has the form of a token68 and ends the challenge, or returns `nil` and reads nothing.
+    /// Reads a token68 that ends the challenge, or returns `nil` and reads nothing.
     private mutating func token68() -> String? {
         var copy = self
         copy.skip { $0.isASCIILetter || $0.isASCIIDigit || "-._~+/".utf8.contains($0) }

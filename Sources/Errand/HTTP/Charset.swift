@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A character encoding, by its name in a `Content-Type` field.
 ///
-/// Names are those of the IANA registry. If senders in practice use a superset under the name of its subset, the
+/// Names are from the IANA registry. If senders in practice use a superset under the name of its subset, the
 /// superset is read, as in the WHATWG Encoding Standard: GB18030 for `gb2312` and `gbk`, code page 949 for `euc-kr`,
 /// 932 for `shift_jis`, 950 with the Hong Kong additions for `big5`.
 struct Charset {
@@ -34,7 +34,7 @@ struct Charset {
         }
     }
 
-    /// Returns the text of the bytes, all of which must be valid.
+    /// Returns the text of the bytes, which must all be valid.
     func text(of data: Data) throws(Failure) -> String {
         switch conversion {
         case .foundation(let encoding):
@@ -47,7 +47,7 @@ struct Charset {
     /// Returns the text of bytes in a charset, or in UTF-8 if there is none.
     ///
     /// - Parameters:
-    ///   - data: The bytes, all of which must be valid.
+    ///   - data: The bytes, which must all be valid.
     ///   - name: The lowercase name of the charset, or `nil`.
     ///   - subject: What the bytes are, for the error.
     /// - Returns: The text.

@@ -1,4 +1,4 @@
-/// The connection of one exchange: what it took to make, and what went over it.
+/// The connection of one exchange: the times to establish it, and the bytes that it transferred.
 public struct ConnectionMetrics: Sendable, Hashable {
     /// Whether the connection was made for an earlier exchange; ``nameLookup``, ``connect`` and ``tls`` are `nil` then.
     public var isReused: Bool

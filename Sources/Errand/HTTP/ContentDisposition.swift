@@ -12,7 +12,7 @@ struct ContentDisposition: Sendable, Hashable {
 
     /// Reads a value, or returns `nil` if it has no type.
     ///
-    /// `filename*` takes precedence over `filename` (RFC 6266, section 4.3). What doesn't follow the grammar ends the
+    /// `filename*` takes precedence over `filename` (RFC 6266, section 4.3). Text that doesn't follow the grammar ends the
     /// parameters.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumSize else { return nil }
@@ -29,7 +29,8 @@ struct ContentDisposition: Sendable, Hashable {
             let name = cursor.token().lowercased()
             cursor.skipSpace()
             guard !name.isEmpty, cursor.take(UInt8(ascii: "=")) else { break }
-            // Browsers accept more than a token without quotation marks, and some servers send a path of Windows as it is.
+            // Browsers accept more than a token without quotation marks, and some servers send a Windows path without escaping
+            // it.
             let value = cursor.value(upTo: ";", keepsPaths: true)
             if cursor.hasOpenQuote { break }
             cursor.skipSpace()

@@ -10,7 +10,7 @@ public struct Cookie: Sendable, Hashable {
     public let value: String
     /// The host that the cookie is sent to, or, unless ``isHostOnly``, the domain whose hosts it is sent to; in lower case.
     public let domain: String
-    /// The path that the paths of requests must be or begin with, up to a slash.
+    /// The path that a request's path must equal, or begin with up to a slash.
     public let path: String
     /// The date from which the cookie is no longer sent, or `nil` if it is kept until the process ends.
     public internal(set) var expires: Date?
@@ -129,7 +129,7 @@ extension Cookie {
     }
 }
 
-/// What of a URL decides which cookies are sent to it, and which its response may set.
+/// The parts of a URL that determine which cookies are sent to it, and which its response may set.
 struct CookieOrigin: Sendable, Hashable {
     /// The host in lower case.
     let host: String

@@ -1,6 +1,6 @@
 /// The path of a request as it is declared: the only path that is shown.
 ///
-/// What URL filters, adapters, sessions and interceptors add to the path of the URL is not part of it. The target of a redirect has
+/// It does not contain what URL filters, adapters, sessions and interceptors add to the path. The target of a redirect has
 /// none.
 final class DeclaredPath: Sendable, Hashable {
     /// The text that replaces what is not shown.
@@ -41,7 +41,7 @@ final class DeclaredPath: Sendable, Hashable {
             ? String(decoding: text.utf8.filter { !isMark($0) }, as: UTF8.self) : text
     }
 
-    /// Returns what is shown of a path or an absolute URL: its path, encoded and with a mask in place of each secret.
+    /// Returns the shown form of a path or an absolute URL: its path, encoded and with a mask in place of each secret.
     static func shown(_ text: String) -> String {
         var (shown, kept, isSecret) = ("", [UInt8](), false)
         func flush() {

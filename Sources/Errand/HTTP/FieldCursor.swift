@@ -1,6 +1,6 @@
 /// Reads the value of a header field from its beginning to its end (RFC 9110, section 5.6), each byte once.
 ///
-/// What is not there is not read, so that callers decide about what does not follow the grammar.
+/// A part that is absent is not read, so that callers decide about text that does not follow the grammar.
 struct FieldCursor {
     private let bytes: [UInt8]
     private(set) var place = 0

@@ -1,6 +1,6 @@
 /// The header fields whose lines a transport may have joined although a comma doesn't always separate their values.
 ///
-/// Each line is read once. What doesn't follow the grammar remains part of the value before it.
+/// Each line is read once. Text that doesn't follow the grammar remains part of the value before it.
 enum FieldList {
     /// `Set-Cookie` (RFC 6265, section 4.1), whose lines only URLSession joins.
     case cookies

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Formats and parses the dates of HTTP header fields (RFC 9110, section 5.6.7), and parses those of cookies.
+/// Formats and parses the dates of HTTP header fields (RFC 9110, section 5.6.7), and parses the dates of cookies.
 ///
 /// Three formats are parsed, and one is written. Names are compared ignoring case, as RFC 9111, section 4.2, allows.
 /// The name of the weekday must be valid, but need not match the date.
@@ -15,7 +15,7 @@ enum HTTPDate {
     /// Returns the date of a text, or `nil` if the text is not a date.
     ///
     /// - Parameters:
-    ///   - text: IMF-fixdate, or one of the two obsolete formats, those of RFC 850 and of `asctime`.
+    ///   - text: IMF-fixdate, or one of the two obsolete formats, of RFC 850 and of `asctime`.
     ///   - now: The current date, which determines the century of a two-digit year: the latest that is not more than 50
     ///     years in the future.
     /// - Returns: The date, in whole seconds.

@@ -11,7 +11,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         /// The value, without surrounding white space, which is not part of it (RFC 9110, section 5.5).
         public var value: String { didSet { value = value.withoutSurroundingSpace } }
 
-        /// Creates a field from a name and a value, both of which are validated when a request is built.
+        /// Creates a field from a name and a value, which are validated when a request is built.
         public init(name: String, value: String) {
             self.name = name
             self.value = value.withoutSurroundingSpace
@@ -76,9 +76,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
 
     /// The value of a field, or `nil` if there is none.
     ///
-    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3), those of `Cookie` by `"; "` (RFC
-    /// 6265, section 5.4). Writing replaces all lines of the name by one, at the position of the first; writing `nil`
-    /// removes them.
+    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3), lines of `Cookie` by `"; "` (RFC 6265,
+    /// section 5.4). Writing replaces all lines of the name by one, at the position of the first; writing `nil` removes them.
     public subscript(name: String) -> String? {
         get {
             var found: String?
@@ -111,10 +110,10 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
 
     /// Returns the values of all lines of a name, in order, or an empty array if there is none.
     ///
-    /// A line may contain several `Link` values, or several challenges of `WWW-Authenticate` or `Proxy-Authenticate`. These
-    /// are split into one value each; commas in quoted strings and URLs remain part of their value. The lines of other
-    /// fields are returned unchanged. A line of `Set-Cookie` is one cookie (RFC 6265, section 5.2): ``URLSessionTransport``
-    /// splits those that URLSession joins with commas.
+    /// A line may contain several `Link` values, or several challenges of `WWW-Authenticate` or `Proxy-Authenticate`. These are
+    /// split into one value each; commas in quoted strings and URLs remain part of their value. The lines of other fields are
+    /// returned unchanged. A line of `Set-Cookie` is one cookie (RFC 6265, section 5.2): ``URLSessionTransport`` splits lines
+    /// that URLSession joins with commas.
     public func values(for name: String) -> [String] {
         let lines = fields.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
         guard let list = FieldList(name), !lines.isEmpty else { return lines }
@@ -124,7 +123,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
     /// Returns whether at least one line has a name.
     public func contains(_ name: String) -> Bool { fields.contains { $0.name.isSameFieldName(as: name) } }
 
-    /// Adds a line without removing those of the same name.
+    /// Adds a line without removing lines of the same name.
     public mutating func add(_ name: String, _ value: String) {
         settle()
         own.append(Field(name: name, value: value))

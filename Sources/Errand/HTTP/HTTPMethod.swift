@@ -8,7 +8,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, Encodable, Expre
     /// The name as sent; methods are case-sensitive (RFC 9110, section 9.1).
     public let rawValue: String
 
-    /// The semantics that the initializer declared, or `nil` for those of the registry.
+    /// The semantics that the initializer declared, or `nil` for the semantics in the registry.
     private let semantics: Semantics?
 
     private enum Semantics: UInt8, Sendable { case safe, idempotent, neither }
@@ -102,7 +102,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, Encodable, Expre
         "REBIND", "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
     ]
 
-    /// Whether parameters go into the query by default, which is so for GET, HEAD and DELETE.
+    /// Whether parameters are sent in the query by default, as for GET, HEAD and DELETE.
     ///
     /// A body of these methods has no defined semantics (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5).
     var putsParametersInQuery: Bool { self == .get || self == .head || self == .delete }

@@ -3,16 +3,16 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// It contains no value, and is safe to log: of the URL, the host and the path as the request declares it; of a response, the
-    /// status, the size, and the media type. With these limits:
+    /// It is safe to log. From the URL, it contains the host and the path as the request declares it; from a response, the
+    /// status, the size and the media type. It contains no other value, with three exceptions:
     ///
-    /// - The place in the body that is invalid or does not fit the model. Its names are those of the model, and those that the
-    ///   server sent: the keys of a dictionary, and members that are repeated or unexpected.
+    /// - The place in the body that is invalid or does not fit the model. Its names are the model's, or names that the server
+    ///   sent: the keys of a dictionary, and members that are repeated or unexpected.
     /// - A `Content-Range` that was not requested.
-    /// - The code and the message of a ``ServiceError`` because of which a credential could not be refreshed.
+    /// - The code and the message of a ``ServiceError`` that prevented the refresh of a credential.
     ///
-    /// Of ``underlying``, it contains at most the type, and the domain and code of an error of the system. The size is that of the
-    /// complete body, even if only its beginning is kept. Control characters are escaped.
+    /// From ``underlying``, it contains at most the type, and the domain and code of an error of the system. The size is the
+    /// size of the complete body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
         let path = (path ?? "").shortened()
         let place = [method?.rawValue, host.map { $0 + path } ?? requestName].compactMap(\.self)
@@ -51,8 +51,8 @@ protocol RedactedError: Error, CustomStringConvertible {}
 extension NetworkError: RedactedError {}
 
 extension Error {
-    /// The description of an error of the library; of any other, whose text may contain anything, the type, and of one of the system
-    /// the domain and the code.
+    /// The description of a library error, the domain and code of a system error, or the type of any other error, whose text
+    /// may contain anything.
     var shownDescription: String {
         if let error = self as? any RedactedError { return error.description }
         let name = "\(type(of: self))"
@@ -122,7 +122,7 @@ extension NetworkError.Reason {
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"
         case .proxyRefused(407):
-            "the proxy refused the connection with status 407; give it the credentials that it wants, in the proxy variable or "
+            "the proxy refused the connection with status 407; pass the required credentials in the proxy variable or "
                 + "the transport's configuration"
         case .proxyRefused(let status): "the proxy refused the connection with status \(status)"
         case .proxyNotFound:

@@ -1,5 +1,4 @@
-/// What a failure means for what follows it: retries, a CDN's next URL, stale responses, circuits, reconnections and
-/// refreshes all read this one table.
+/// The consequences of a failure, for retries, a CDN's next URL, stale responses, circuits, reconnections and refreshes.
 struct FailureFacts: Sendable, Hashable {
     /// Who has to change something for the same request to succeed.
     enum Blame: Sendable, Hashable {
@@ -16,7 +15,7 @@ struct FailureFacts: Sendable, Hashable {
     let isTransient: Bool
     /// Whether no complete response was received and the same request may succeed at once.
     ///
-    /// Whether it may be sent twice is a question about its method and its body.
+    /// Whether it may be sent twice depends on its method and its body.
     let isRepeatable: Bool
 
     init(_ blame: Blame, isTransient: Bool = false, isRepeatable: Bool = false) {
@@ -28,7 +27,7 @@ struct FailureFacts: Sendable, Hashable {
 }
 
 extension NetworkError.Reason {
-    /// What the reason means for what follows it.
+    /// The consequences of the reason.
     var facts: FailureFacts {
         switch self {
         case .status(let code): .ofStatus(code)
@@ -36,7 +35,7 @@ extension NetworkError.Reason {
             .sendFailed:
             FailureFacts(.network, isTransient: true, isRepeatable: true)
         case .idleTimeout, .deadlineExceeded: FailureFacts(.network, isTransient: true)
-        // Nothing is known of it but that it happened here.
+        // Only its place, on this device, is known.
         case .other: FailureFacts(.caller, isTransient: true)
         // The proxy will refuse the same again.
         case .proxyRefused(400..<500), .invalidProxy: FailureFacts(.proxy)
@@ -54,7 +53,7 @@ extension NetworkError.Reason {
 }
 
 extension FailureFacts {
-    /// Returns what a rejected status means (RFC 9110, section 15; RFC 6585, section 4).
+    /// Returns the consequences of a rejected status (RFC 9110, section 15; RFC 6585, section 4).
     static func ofStatus(_ code: Int) -> FailureFacts {
         switch code {
         case 408: FailureFacts(.network, isTransient: true)
@@ -66,9 +65,9 @@ extension FailureFacts {
 }
 
 extension NetworkError {
-    /// What the error means for what follows it.
+    /// The consequences of the error.
     var facts: FailureFacts {
-        // The server of this request has rejected the credential; whether a refresh may succeed is up to its own failure.
+        // The server of this request has rejected the credential; whether a refresh may succeed depends on its own failure.
         guard case .refreshFailed = reason else { return reason.facts }
         return FailureFacts(.caller, isTransient: (underlying as? NetworkError)?.facts.isTransient ?? false)
     }

@@ -44,12 +44,11 @@ extension NetworkError {
         /// The credential that the send began with was replaced by another user's, or removed, before the request was
         /// sent; or all cookies were removed, and the send had some.
         case credentialChanged
-        /// The circuit breaker of the host is open; the duration is the time until another attempt is admitted,
-        /// unless one that is under way closes the circuit before.
+        /// The circuit breaker of the host is open; the duration is the time until another attempt is admitted, unless an
+        /// attempt in flight closes the circuit earlier.
         case circuitOpen(retryAfter: Duration)
 
-        /// An equal send was admitted less than the request's minimum interval ago; the duration is the remainder of
-        /// it.
+        /// An equal send was admitted less than the request's minimum interval ago; the duration is the remaining time.
         case tooSoon(retryAfter: Duration)
         /// An equal send is in flight, and the request's policy is ``DuplicatePolicy/rejectNew``.
         case duplicate
@@ -60,7 +59,7 @@ extension NetworkError {
         /// The server did not accept the credential, and its refresh failed with the underlying error.
         case refreshFailed
         /// The server did not accept the credential, even after the maximum number of refreshes within a time window; the
-        /// underlying error is that of the rejected response.
+        /// underlying error describes the rejected response.
         case excessiveRefresh(limit: Int, window: Duration)
 
         // No connection was made.
@@ -91,8 +90,8 @@ extension NetworkError {
         case sendFailed
 
         // The body of the request failed, so the request was not sent completely.
-        /// A file of the body could not be read while it was sent, or a ``BodyReader`` returned an impossible count. What a
-        /// source itself throws reaches the caller unchanged.
+        /// A file of the body could not be read while it was sent, or a ``BodyReader`` returned an impossible count. An error
+        /// that a source itself throws reaches the caller unchanged.
         case bodyUnreadable
         /// A file of the body was changed or replaced after the request was built; the text names the file.
         case bodyChanged(String)
@@ -102,7 +101,7 @@ extension NetworkError {
         // A time limit was exceeded.
         /// No data was sent or received for this duration.
         case idleTimeout(Duration)
-        /// The whole send took longer than this deadline.
+        /// The send took longer than this deadline.
         case deadlineExceeded(Duration)
 
         // TLS failed.
@@ -134,7 +133,7 @@ extension NetworkError {
         case insecureRedirect
         /// A redirect cannot be followed; the text is the reason.
         case invalidRedirect(String)
-        /// The link to the next page leads to another origin, to an earlier page, or nowhere; the text says which.
+        /// The link to the next page leads to another origin, to an earlier page, or nowhere; the text describes which.
         case invalidLink(String)
 
         // The response was rejected.
@@ -144,13 +143,13 @@ extension NetworkError {
         case contentType(String)
         /// The decoded body is larger than this number of bytes.
         case bodyTooLarge(limit: Int)
-        /// The decoded body is at least this multiple of its `Content-Length`, such as that of a decompression bomb.
+        /// The decoded body is at least this multiple of its `Content-Length`, as in a decompression bomb.
         case decompressionRatio(limit: Int)
         /// A line of a ``ResponseStream`` has more than this number of bytes.
         case lineTooLong(limit: Int)
         /// A server-sent event has more than this number of bytes.
         case eventTooLarge(limit: Int)
-        /// The body is not JSON that may be decoded.
+        /// The body is not valid JSON, or is nested too deep.
         case invalidJSON(JSONError)
         /// The body does not have the shape that ``Acceptance/shape`` requires.
         case shape(JSONError)

@@ -2,10 +2,10 @@ internal import Foundation
 
 /// An error that the framework itself reports.
 ///
-/// An error thrown by your own code reaches you unchanged, and a cancelled send throws `CancellationError`; every other
-/// failure is a network error. Use ``kind`` to decide what to do, and ``reason`` for the details. The description
-/// contains the method, the host and the path as the request declares it, but no query, no header value except a media type or
-/// a range, and of a body only names of members; see ``description``.
+/// An error thrown by your own code reaches you unchanged, and a cancelled send throws `CancellationError`; every other failure
+/// is a network error. Use ``kind`` to decide what to do, and ``reason`` for the details. The description contains the method,
+/// the host and the path as the request declares it, but no query, no header value except a media type or a range, and from a
+/// body only names of members; see ``description``.
 public struct NetworkError: Error, Sendable {
     private struct Content: Sendable {
         let reason: Reason
@@ -78,7 +78,7 @@ public struct NetworkError: Error, Sendable {
         set { content.value.isRetryBudgetExhausted = newValue }
     }
 
-    /// What the reason alone doesn't contain: the path into the body that was looked for, or what else is known.
+    /// Details that the reason doesn't contain, such as the path into the body.
     var note: String? {
         get { content.value.note }
         set { content.value.note = newValue }
@@ -112,7 +112,7 @@ public struct NetworkError: Error, Sendable {
     /// of that failure.
     public var kind: Kind { failureOfRefresh?.kind ?? reason.kind }
 
-    /// The failure of the network because of which a credential could not be refreshed, or `nil` if there is none.
+    /// The failure of the network that prevented the refresh of a credential, or `nil` if there is none.
     var failureOfRefresh: NetworkError? {
         guard case .refreshFailed = reason, let error = underlying as? NetworkError, error.isOfNetwork else {
             return nil

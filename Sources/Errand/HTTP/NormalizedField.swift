@@ -44,8 +44,8 @@ enum NormalizedField {
             for part in parts.dropFirst() {
                 let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 let name = pair[0].lowercased()
-                // What follows a weight belongs to it, so that the weight keeps its place then. No field can contain the
-                // separator, so that no invalid weight is the same.
+                // Text after a weight belongs to it, so the weight then keeps its place. No field can contain the separator, so
+                // no invalid weight equals it.
                 if name == "q", pair.count == 2, weight == nil, let found = Choice.weight(pair[1]) {
                     weight = found
                     if found < 1000 || part != parts.last { texts.append("q\u{1}\(found)") }

@@ -35,7 +35,7 @@ struct Origin: Sendable, Hashable, CustomStringConvertible {
 extension URL {
     /// The origin, without user information.
     var origin: Origin {
-        // A URL that cannot be sent has none that another one has.
+        // A URL that cannot be sent has an origin that no other URL has.
         let parts = (try? URLParts(absolute: absoluteString)) ?? nil
         return parts?.origin ?? Origin("\(scheme ?? "")://\(host() ?? "")")
     }

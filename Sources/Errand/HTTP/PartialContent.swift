@@ -16,7 +16,7 @@ struct PartialContent: Sendable, Equatable {
     /// The maximum number of parts that don't adjoin.
     static let maximumCount = 32
 
-    /// The parts in order, none of which overlap or adjoin.
+    /// The parts in order, which neither overlap nor adjoin.
     private var parts: [Part]
     /// The length of the complete content.
     let completeLength: Int
@@ -27,9 +27,8 @@ struct PartialContent: Sendable, Equatable {
     ///
     /// Several parts have one `Content-Range` line each, in order, and are concatenated in the body.
     ///
-    /// - Returns: `nil` if the response contains no part that can be reused: if a length is unknown or differs from that
-    ///   of the body, or the content is encoded, because a `Content-Range` counts encoded bytes and the body has been
-    ///   decoded.
+    /// - Returns: `nil` if the response contains no part that can be reused: if a length is unknown or differs from the body's,
+    ///   or the content is encoded, because a `Content-Range` counts encoded bytes and the body has been decoded.
     init?(statusCode: Int, headers: HTTPHeaders, body: Data, isWeak: Bool = false) {
         guard statusCode == 206, headers.hasIdentityCoding else { return nil }
         let lines = headers.values(for: "Content-Range")
@@ -80,8 +79,8 @@ struct PartialContent: Sendable, Equatable {
     /// The fields of a request for the missing bytes, or `nil` if they are not contiguous or no strong validator protects
     /// them.
     ///
-    /// The server responds with the missing bytes only if the content is still the same, and else with the complete new
-    /// one (RFC 9110, section 13.1.5).
+    /// The server responds with the missing bytes only if the content is still the same, and otherwise with the complete new
+    /// content (RFC 9110, section 13.1.5).
     var continuation: HTTPHeaders? {
         guard let validator, let missing else { return nil }
         let end = missing.upperBound == completeLength ? "" : "\(missing.upperBound - 1)"
@@ -100,7 +99,7 @@ struct PartialContent: Sendable, Equatable {
         }
     }
 
-    /// Returns these parts with those of a newer response, or `nil` if they don't belong to the same content.
+    /// Returns these parts with the parts of a newer response, or `nil` if they don't belong to the same content.
     ///
     /// They do if both have the same strong validator and complete length, and agree on all bytes that both contain.
     ///
@@ -138,7 +137,7 @@ struct PartialContent: Sendable, Equatable {
 }
 
 extension PartialContent.Part {
-    /// The bytes at positions that it contains.
+    /// The bytes at these positions, which the part must contain.
     fileprivate func bytes(at positions: Range<Int>) -> Data {
         let start = data.startIndex + (positions.lowerBound - self.start)
         return data[start..<start + positions.count]
@@ -146,7 +145,7 @@ extension PartialContent.Part {
 }
 
 extension HTTPHeaders {
-    /// Whether the content is not encoded, so that its bytes are those that a range counts.
+    /// Whether the content is not encoded, so that a range counts its bytes.
     var hasIdentityCoding: Bool {
         values(for: "Content-Encoding").allSatisfy { $0.isEmpty || $0.lowercased() == "identity" }
     }

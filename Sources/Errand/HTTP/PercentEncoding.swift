@@ -8,7 +8,7 @@ package enum PercentEncoding {
         escaping(String(text), keeping: isUnreserved, keepsEscapes: false)
     }
 
-    /// Encodes what is not allowed in a path and keeps what is valid, including escapes.
+    /// Encodes characters that are not allowed in a path, and keeps all others, including escapes.
     static func escapingPath(_ text: some StringProtocol) -> String {
         escaping(
             String(text),
@@ -17,7 +17,8 @@ package enum PercentEncoding {
         )
     }
 
-    /// Encodes what is not allowed in a query, or in a path with its query, and keeps what is valid, including escapes.
+    /// Encodes characters that are not allowed in a query, or in a path with its query, and keeps all others, including
+    /// escapes.
     static func escapingQuery(_ text: some StringProtocol) -> String {
         escaping(
             String(text),
@@ -31,7 +32,7 @@ package enum PercentEncoding {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
-    /// Returns what a pair of a query says, however it is encoded; in forms, a space is a plus sign.
+    /// Returns the decoded text of a pair of a query; in forms, a space is a plus sign.
     static func content(ofPair pair: some StringProtocol) -> String {
         (unescaping(pair) ?? String(pair)).replacing("+", with: " ")
     }

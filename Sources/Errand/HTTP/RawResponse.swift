@@ -4,7 +4,7 @@ public import Foundation
 public struct RawResponse: Sendable {
     /// The status code.
     public var statusCode: Int
-    /// The header fields; `Content-Length` and `Content-Encoding` are those before content decoding.
+    /// The header fields; `Content-Length` and `Content-Encoding` describe the body before content decoding.
     public var headers: HTTPHeaders
     /// The body after content decoding, which is empty if there was none.
     public var body: Data { didSet { (isGuarded, wholeByteCount) = (false, nil) } }
@@ -29,20 +29,20 @@ public struct RawResponse: Sendable {
         _modify { yield &notes.value.credential }
     }
 
-    /// The URL for what is written to disk, without the credential of a session: after a redirect, in which it may be anywhere,
-    /// only the origin.
+    /// The URL to write to disk, without the credential of a session; after a redirect, whose URL may contain it anywhere, only
+    /// the origin.
     var storedURL: URL {
         guard credential.isInURL else { return url }
         return redirects.isEmpty ? credential.removed(from: url) : URL(string: url.origin.description + "/") ?? url
     }
 
-    /// The path as the request declares it, which is shown in place of that of the URL; `nil` after a redirect.
+    /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
     var declared: DeclaredPath? {
         get { notes.value.declared }
         _modify { yield &notes.value.declared }
     }
 
-    /// Why the credential of the request was not accepted, in words, or `nil` if nothing is known.
+    /// Why the credential of the request was not accepted, or `nil` if the reason is not known.
     var rejection: String? {
         get { notes.value.rejection }
         _modify { yield &notes.value.rejection }
@@ -61,7 +61,7 @@ public struct RawResponse: Sendable {
 
     /// Why the body is not complete, or `nil` if it is.
     ///
-    /// That of a response that is rejected in place of a file or a stream need not be.
+    /// The body of a response that is rejected in place of a file or a stream need not be complete.
     var bodyFailure: (any Error)? {
         get { notes.value.bodyFailure }
         _modify { yield &notes.value.bodyFailure }
@@ -79,7 +79,7 @@ public struct RawResponse: Sendable {
         _modify { yield &notes.value.note }
     }
 
-    /// What stages note, behind one reference, because a response is copied often.
+    /// The notes of stages, behind one reference, because a response is copied often.
     private struct Notes {
         var redirects: [Redirect] = []
         var method: HTTPMethod?

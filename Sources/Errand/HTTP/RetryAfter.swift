@@ -6,7 +6,7 @@ enum RetryAfter {
     ///
     /// `Retry-After` applies to any status, and so does its more exact form in milliseconds, which Azure and OpenAI send in
     /// addition. The others are also sent with successes, and request a delay only if the status indicates that a limit was
-    /// exceeded; a reset only if nothing is left of the quota that it is of.
+    /// exceeded; a reset only if nothing is left of its quota.
     private static let fields = [
         "Retry-After-Ms", "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset",
         "X-Rate-Limit-Reset",
@@ -27,8 +27,8 @@ enum RetryAfter {
     /// - Parameters:
     ///   - statusCode: The status of the response.
     ///   - headers: The header fields of the response.
-    ///   - now: The current date, used if the response has no `Date`. That of the server is preferred, because it is
-    ///     not subject to clock skew.
+    ///   - now: The current date, used if the response has no `Date`. The server's is preferred, because it is not subject to
+    ///     clock skew.
     /// - Returns: A delay of zero or more, or `nil` for the retry policy's own.
     static func pause(statusCode: Int, headers: HTTPHeaders, now: Date) -> Duration? {
         let count = limitingStatuses.contains(statusCode) ? fields.count : 2
@@ -51,7 +51,7 @@ enum RetryAfter {
         return nil
     }
 
-    /// Whether requests are left of the quota that a reset field is of, so that another limit was exceeded, or none.
+    /// Whether requests are left of a reset field's quota, so that another limit was exceeded, or none.
     private static func isQuotaLeft(of reset: String, _ headers: HTTPHeaders) -> Bool {
         let remaining = single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers)
         return remaining.flatMap { Number($0) }.map { $0.duration > .zero } ?? false

@@ -9,9 +9,9 @@ enum StrongValidator: Sendable, Hashable {
     /// The text of a `Last-Modified` field that is at least a second older than the response's `Date`.
     case date(String)
 
-    /// Reads the validator of a response, or returns `nil` if it has none that is strong.
+    /// Reads the validator of a response, or returns `nil` if it has no strong one.
     ///
-    /// A response with a weak entity tag has none, whatever its date (RFC 9110, section 8.8.2.2).
+    /// A response with a weak entity tag has no strong validator, whatever its date (RFC 9110, section 8.8.2.2).
     init?(_ headers: HTTPHeaders) {
         let tags = headers.values(for: "ETag")
         if !tags.isEmpty {
@@ -38,7 +38,7 @@ enum StrongValidator: Sendable, Hashable {
         }
     }
 
-    /// The value of an `If-Range` field that asks for the rest of the same content (RFC 9110, section 13.1.5).
+    /// The value of an `If-Range` field that requests the rest of the same content (RFC 9110, section 13.1.5).
     var fieldValue: String {
         switch self {
         case .tag(let text), .date(let text): text

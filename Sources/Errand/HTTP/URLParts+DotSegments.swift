@@ -3,7 +3,7 @@ extension URLParts {
     enum DotSegments: Sendable, Equatable {
         /// It contains none.
         case absent
-        /// Only unescaped.
+        /// Only unescaped ones.
         case literal
         /// At least one has an escaped dot, such as `%2e%2E`, which is equivalent (RFC 3986, section 6.2.2.2).
         case escaped

@@ -1,6 +1,6 @@
-/// The signature of a URL, whose pairs are others whenever the URL is signed, and name no content.
+/// The signature of a URL, whose query pairs change whenever the URL is signed, and don't identify the content.
 ///
-/// Only whole schemes count: names such as `policy` and `sig` alone may name the content, or its user.
+/// Only complete schemes count: names such as `policy` and `sig` alone may identify the content, or its user.
 struct URLSignature {
     private let names: Set<String>
 
@@ -22,7 +22,8 @@ struct URLSignature {
     /// The beginnings of the names of the signatures with version 4 of S3 and Google.
     private static let prefixes = ["x-amz-", "x-goog-"]
 
-    /// Those of S3 and Google, their older ones, which others have too, and those of CloudFront and Azure.
+    /// The schemes of S3 and Google, their older schemes, which other services use too, and the schemes of CloudFront and
+    /// Azure.
     private static let schemes: [(required: Set<String>, changing: Set<String>)] = [
         (["x-amz-signature"], []), (["x-goog-signature"], []),
         (["awsaccesskeyid", "expires", "signature"], []), (["googleaccessid", "expires", "signature"], []),

@@ -59,7 +59,7 @@ import Testing
         (.proxyRefused(statusCode: 403), .unreachable, "the proxy refused the connection with status 403"),
         (
             .proxyRefused(statusCode: 407), .unreachable,
-            "the proxy refused the connection with status 407; give it the credentials that it wants, in the proxy variable or "
+            "the proxy refused the connection with status 407; pass the required credentials in the proxy variable or "
                 + "the transport's configuration"
         ),
         (
