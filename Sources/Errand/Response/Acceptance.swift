@@ -2,8 +2,7 @@ internal import Foundation
 
 /// The conditions for accepting a response.
 ///
-/// The status code is checked first, then the content type, neither of which requires parsing, and then the body's
-/// shape if there is one.
+/// The status code is checked first, then the content type, which needs no parsing, and then the body's shape if there is one.
 ///
 /// In a request, write `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }`.
 public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
@@ -14,12 +13,13 @@ public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
     /// accepted.
     public var contentTypes: [String] { didSet { isInherited = false } }
 
-    /// The required shape of the whole body, including its envelope, or `nil` for any.
+    /// The required shape of the complete body, including its envelope, or `nil` for any.
     ///
     /// A body of another shape is rejected, unless the filter finds that the service reports an error in it.
     public var shape: JSONShape? { didSet { isInherited = false } }
 
-    /// Whether the service's conditions apply, then the config's, then those of ``init(statusCodes:contentTypes:shape:)``.
+    /// Whether the service's conditions apply, then the config's, then the defaults of
+    /// ``init(statusCodes:contentTypes:shape:)``.
     private(set) var isInherited = false
 
     /// The conditions of the service, then of the config, then status codes 200 to 299 with any content type and any
@@ -40,7 +40,7 @@ public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
         self.shape = shape
     }
 
-    /// The conditions in words, such as `status 200..<300, type application/json`.
+    /// The conditions as text, such as `status 200..<300, type application/json`.
     public var description: String {
         if isInherited { return "inherited" }
         var text = "status " + statusCodes.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0)" }.joined(separator: ", ")

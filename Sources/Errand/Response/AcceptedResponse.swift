@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the background part of the pipeline returns to the caller: an accepted response and its payload.
+/// The result of the pipeline's background part: an accepted response and its payload.
 ///
 /// Its parts are behind one reference, because each stage passes it on and they are large.
 @dynamicMemberLookup
@@ -17,7 +17,7 @@ struct AcceptedResponse: Sendable {
         var caching: CacheStoring?
     }
 
-    /// What the metrics of an attempt are made of, because most callers want none; not the request, which has a body.
+    /// The values from which the metrics of an attempt are made on demand; without the request, which has a body.
     struct LastAttempt: Sendable {
         let timing: ExchangeTiming
         let origin: Origin
@@ -56,7 +56,7 @@ struct AcceptedResponse: Sendable {
     }
 }
 
-/// What the cache does with a response once its model is created: it stores the response, or removes an unusable one.
+/// The work of the cache once a response's model is created: it stores the response, or removes an unusable one.
 struct CacheStoring: Sendable {
     let cache: ResponseCache
     let place: CachePlace

@@ -21,7 +21,7 @@ extension DecodingError {
                     return DecodingError.dataCorrupted(context).place()
                 }
             case .typeMismatch(let expected, _) where expected == Double.self:
-                // Only a Date is read from a number by one strategy and from a string by another. Any failure proves nothing.
+                // A Date is read from a number by one strategy and from a string by another, so a failure proves nothing.
                 if (try? exact.decode(type, from: json.validatedJSON)) != nil {
                     advice = "; a Date in ISO 8601 needs a LosslessJSONDecoder, or a JSONDecoder with that strategy"
                 }
@@ -41,10 +41,10 @@ extension DecodingError {
 
     /// The reason and the path, without any value of the body.
     ///
-    /// In the path, the keys of a dictionary are those that the server sent.
+    /// In the path, the keys of a dictionary come from the server.
     ///
     /// - Parameter json: The validated bytes that were decoded, or `nil` if they are not known.
-    /// - Returns: Some words without a period.
+    /// - Returns: A fragment without a period.
     func place(in json: Data? = nil) -> String {
         let what =
             switch self {

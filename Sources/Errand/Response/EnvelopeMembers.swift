@@ -2,11 +2,11 @@ internal import Foundation
 
 /// The paths of an envelope's members, prepared for finding all of them in one pass.
 ///
-/// All are equal, because the filter whose paths they are made of compares these.
+/// All values are equal, because the filter compares the paths that they are made of.
 final class EnvelopeMembers: Sendable, Hashable {
     /// The path of one member: its names, and the steps after them that are not names.
     struct Place: Sendable {
-        /// The index in the tree, or `nil` for the whole body.
+        /// The index in the tree, or `nil` for the complete body.
         let slot: Int?
         let rest: JSONPath?
     }

@@ -30,7 +30,7 @@ extension EnvelopeFilter {
         case fails
         /// It is an envelope, whose success the status determines.
         case countsByStatus
-        /// It is not an envelope: the whole body is the payload, even if it is not an object.
+        /// It is not an envelope: the complete body is the payload, even if it is not an object.
         case isPayload
     }
 
@@ -40,7 +40,7 @@ extension EnvelopeFilter {
         case isNull
         /// It is an error.
         case fails
-        /// It is a success whose payload is the whole body.
+        /// It is a success whose payload is the complete body.
         case isPayload
     }
 

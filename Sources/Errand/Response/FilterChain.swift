@@ -1,4 +1,4 @@
-/// A sequence of filters, each of which reads the payload of the previous one.
+/// A sequence of filters, where each filter reads the payload of the previous one.
 ///
 /// ```swift
 /// config.filter = FilterChain(Decryption(), EnvelopeFilter(code: "code", data: "data"))

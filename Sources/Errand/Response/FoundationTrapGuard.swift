@@ -1,8 +1,8 @@
 /// Measures the maximum depth to which `JSONDecoder` could descend into a body.
 ///
-/// Follows Foundation's scanner as far as it could get: through strings, and no further than the first byte at which
-/// that scanner stops. What is uncertain is treated as valid, so the depth is never underestimated. A JPEG or a log
-/// thus ends the search at once, and what is not JSON passes.
+/// Follows Foundation's scanner through strings, up to the first byte at which that scanner stops. Bytes in doubt are treated
+/// as valid, so the depth is never underestimated. A JPEG or a log ends the search at once, and content that is not JSON
+/// passes.
 struct FoundationTrapGuard {
     /// The bytes, in code units of `width` bytes; in wider units, one byte of each holds the ASCII character.
     private let bytes: UnsafeRawBufferPointer

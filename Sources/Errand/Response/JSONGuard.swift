@@ -2,18 +2,17 @@ internal import Foundation
 
 /// Checks a body before it is decoded, because a malicious one can make Foundation's decoder trap.
 enum JSONGuard {
-    /// What is rejected.
+    /// The content that is rejected.
     enum Strictness: Sendable {
-        /// Nothing, because what follows has a guard of its own or decodes nothing.
+        /// Nothing, because the reader has a guard of its own or decodes nothing.
         case nothing
         /// Only what could end the process, because the user's own code follows, which may decode the body or read
         /// something other than JSON.
         case traps
-        /// Whatever is not JSON.
+        /// All content that is not JSON.
         case everything
 
-        /// What the first reader of the body requires: a filter, or the formatter after a filter that passes the body
-        /// on.
+        /// The guard for the first reader of the body: a filter, or the formatter after a filter that passes the body on.
         init(_ filter: any ResponseFilter, before formatter: some ResponseFormatter) {
             if type(of: filter) != PassthroughFilter.self {
                 self = filter.guardsItself ? .nothing : .traps
@@ -37,14 +36,14 @@ enum JSONGuard {
         }
     }
 
-    /// Rejects whatever is not JSON or is nested deeper than ``JSONDepth/standard``.
+    /// Rejects content that is not JSON or is nested deeper than ``JSONDepth/standard``.
     static func check(_ data: Data) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in Result { () throws(JSONError) in try JSONScanner.validate(bytes) }
         }
         _ = try result.get()
     }
 
-    /// Rejects what is nested too deep for Foundation's decoder, in any encoding that it reads; everything else passes,
+    /// Rejects content that is nested too deep for Foundation's decoder, in any encoding that it reads; everything else passes,
     /// even if it is not JSON.
     @inline(never)
     static func checkNesting(_ data: Data) throws(JSONError) {
@@ -55,7 +54,7 @@ enum JSONGuard {
 }
 
 extension Payload {
-    /// Rejects what could end the process in the user's own formatter.
+    /// Rejects content that could end the process in the user's own formatter.
     func guardTraps(of response: RawResponse) throws(NetworkError) {
         guard !isGuarded else { return }
         do throws(JSONError) {

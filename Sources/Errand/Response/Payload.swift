@@ -8,7 +8,7 @@ public struct Payload: Sendable {
     /// The bytes, which are a slice of ``root`` if a filter unwrapped them; `startIndex` may not be 0.
     public let data: Data
 
-    /// The whole body.
+    /// The complete body.
     public internal(set) var root: Data
 
     /// The members around the bytes, or `nil` if no filter unwrapped an envelope.
@@ -37,7 +37,7 @@ public struct Payload: Sendable {
     /// Whether the envelope has no data, for which the payload is `null`.
     var isMissing = false
 
-    /// What a receiver made of a body that is not in memory; the receiver itself if the body is, after all; `nil` for a
+    /// The result of a receiver for a body that is not in memory, or the receiver itself if the body is in memory; `nil` for a
     /// request without a receiver.
     var received: (any Sendable)?
 
@@ -63,7 +63,7 @@ public struct Payload: Sendable {
     ///
     /// - Parameters:
     ///   - data: The bytes.
-    ///   - root: The whole body, for paths that begin with `~`, or `nil` for the same bytes.
+    ///   - root: The complete body, for paths that begin with `~`, or `nil` for the same bytes.
     ///   - mediaType: The media type, or `nil` for the response's.
     public init(_ data: Data, root: Data? = nil, mediaType: MediaType? = nil) {
         self.init(data, root: root ?? data, contentType: mediaType?.description, isGuarded: false)

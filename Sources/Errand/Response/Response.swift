@@ -12,7 +12,7 @@ public struct Response<Model> {
     init(model: Model, of accepted: consuming AcceptedResponse) {
         self.model = model
         isFollowed = accepted.caching?.isFollowed ?? false
-        // The bytes to be stored are not kept for as long as the response.
+        // The bytes to store are released before the response.
         if accepted.caching != nil { accepted.caching = nil }
         self.accepted = accepted
     }
@@ -34,7 +34,7 @@ public struct Response<Model> {
     public var statusCode: Int { raw.statusCode }
     /// The header fields of the response.
     public var headers: HTTPHeaders { raw.headers }
-    /// The whole body, including the envelope.
+    /// The complete body, including the envelope.
     public var body: Data { raw.body }
     /// The URL of the response, after redirects.
     public var url: URL { raw.url }
@@ -46,7 +46,7 @@ public struct Response<Model> {
     ///
     /// - Parameters:
     ///   - type: The type to decode.
-    ///   - path: The path from the payload, or from the whole body if it begins with `~`.
+    ///   - path: The path from the payload, or from the complete body if it begins with `~`.
     /// - Returns: The value.
     /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {

@@ -31,7 +31,7 @@ extension ResponseFilter {
     public var guardsItself: Bool { false }
 }
 
-/// A filter that passes on the whole body as the payload.
+/// A filter that passes on the complete body as the payload.
 ///
 /// In a request whose response has no envelope, write `var filter: PassthroughFilter { .passthrough }`.
 public struct PassthroughFilter: ResponseFilter {
@@ -48,7 +48,7 @@ public struct PassthroughFilter: ResponseFilter {
     /// - Parameters:
     ///   - response: The response.
     ///   - context: The send.
-    /// - Returns: A payload of the whole body.
+    /// - Returns: A payload of the complete body.
     /// - Throws: The response's ``RawResponse/failure`` if it was rejected.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         try Self.payload(of: response)

@@ -40,7 +40,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 
-    /// Whether the model is decoded from JSON, which is not so for text, bytes and nothing.
+    /// Whether the model is decoded from JSON, unlike text, bytes and `Void`.
     public var readsJSON: Bool { Output.self != String.self && Output.self != Data.self && Output.self != Void.self }
 
     /// `true`: it decodes only what the payload guards.
@@ -52,7 +52,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
     /// - Returns: The model.
     /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
     public func format(_ payload: Payload) throws -> Output {
-        // Both are one type, and a cast takes longer than all else that becomes of the bytes.
+        // Both are one type, and a cast takes longer than all other work on the bytes.
         if Output.self == Data.self { return unsafeBitCast(payload.bytes, to: Output.self) }
         return try formatted(payload)
     }
@@ -70,7 +70,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
     }
 }
 
-/// A formatter that decodes JSON, at a path or as a whole.
+/// A formatter that decodes JSON: the complete payload, or the value at a path.
 ///
 /// In a request, write `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
 public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
@@ -104,7 +104,7 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     }
 }
 
-/// A formatter that returns any JSON unchanged, at a path or as a whole.
+/// A formatter that returns any JSON unchanged: the complete payload, or the value at a path.
 public typealias JSONValueFormatter = JSONFormatter<JSONValue>
 
 /// A formatter that applies the rule of ``DefaultFormatter`` to a `Decodable` type, or decodes JSON at a path.
@@ -119,7 +119,7 @@ public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable
     ///   and bytes for `Data`.
     public init(at path: JSONPath = .payload) { self.path = path }
 
-    /// Whether the model is decoded from JSON, which is not so for text and bytes.
+    /// Whether the model is decoded from JSON, unlike text and bytes.
     public var readsJSON: Bool { path != .payload || DefaultFormatter<Output>().readsJSON }
 
     /// `true`: it decodes only what the payload guards.

@@ -39,13 +39,13 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible, LocalizedE
     ///
     /// - Parameters:
     ///   - type: The type to decode; an Optional accepts an absent payload.
-    ///   - path: The path from ``payload``, or from the whole body if it begins with `~`.
+    ///   - path: The path from ``payload``, or from the complete body if it begins with `~`.
     /// - Returns: The value.
     /// - Throws: ``NetworkError`` if the value does not fit, or an error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, at path: JSONPath = .payload) throws -> T {
         if let payload { return try payload.decode(type, at: path) }
         if let envelope { return try Payload.null(in: envelope.response.body).decode(type, at: path) }
-        // The body of an error of the user's own has not been validated.
+        // The body of a user's own error has not been validated.
         return try Payload(Payload.nullText, root: response.body).decode(type, at: path)
     }
 
@@ -71,7 +71,7 @@ extension Error {
     /// The response that the error is about, or `nil` if there is none.
     var rawResponse: RawResponse? { (self as? NetworkError)?.response ?? (self as? ServiceError)?.response }
 
-    /// Returns this error; a service's decodes its payload with the request's decoder and has its method.
+    /// Returns this error; a ``ServiceError`` gets the request's decoder and method.
     func decoding(with decoder: any DataDecoder, method: HTTPMethod) -> any Error {
         guard var error = self as? ServiceError else { return self }
         error.payload?.decoder = decoder

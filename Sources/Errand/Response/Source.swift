@@ -4,7 +4,7 @@ public enum Source: Sendable {
     case network
     /// A cached response of this age.
     case cache(age: Duration)
-    /// A cached response that the server validated, or of which it sent the part that was missing.
+    /// A cached response that the server validated, or whose missing part it sent.
     case revalidated
     /// A stale response of this age, used because the network failed with this error.
     case stale(age: Duration, error: any Error)

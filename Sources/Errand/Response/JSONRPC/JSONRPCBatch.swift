@@ -104,7 +104,7 @@ public struct JSONRPCResponses: Sendable {
 
     init(_ payload: Payload) throws {
         decoder = payload.decoder
-        // That of the exchange, which a redirect can change.
+        // The method of the exchange, which a redirect can change.
         (url, method) = (payload.envelope?.response.url, payload.envelope?.response.method ?? .post)
         path = payload.envelope?.response.declared
         guard payload.data.first(where: { $0 > 0x20 }) == UInt8(ascii: "["), payload.isGuarded else {

@@ -2,10 +2,9 @@ internal import Foundation
 
 /// A filter that unwraps a JSON-RPC 2.0 response.
 ///
-/// The result becomes the payload. An error object becomes a ``ServiceError`` with its code, its message and, as
-/// payload, its data. An error object is used with any status, including 400 and 500. The identifier must equal the one
-/// that the request has in ``RequestContext/attributes`` under ``JSONRPCID/attribute``. The response to a notification
-/// may be empty.
+/// The result becomes the payload. An error object becomes a ``ServiceError`` with its code, its message and, as payload, its
+/// data. An error object is used with any status, including 400 and 500. The identifier must equal the request's, in
+/// ``RequestContext/attributes`` under ``JSONRPCID/attribute``. The response to a notification may be empty.
 ///
 /// Source: the specification at jsonrpc.org, section 5.
 public struct JSONRPCFilter: ResponseFilter, Hashable {
