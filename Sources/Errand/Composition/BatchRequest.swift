@@ -8,10 +8,9 @@
 /// ``CompositionProgress/failed`` is the request that failed. If the failure of a request does not matter, use
 /// `ignoringFailure()`, which makes its model an optional. Without requests a batch succeeds at once.
 ///
-/// A batch is a request itself: it can be used wherever a request can, also in other batches and in chains, except
-/// where the one response of a request is needed. If all its requests may leave the caller, each is prepared and
-/// formatted in the background; otherwise all are, one after the other, on the caller. In both cases they are sent
-/// concurrently.
+/// A batch is a request itself: it can be used wherever a request can, also in other batches and in chains, except where a
+/// single response is needed. If all its requests may leave the caller, each is prepared and formatted in the background;
+/// otherwise all are, one after the other, on the caller. In both cases they are sent concurrently.
 public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = (repeat (each R).Model)
@@ -110,7 +109,7 @@ private final class BatchSlots<each R: Request> {
     }
 }
 
-/// The slot in which a request's result waits for those of the others.
+/// The slot in which a request's result waits for the results of the others.
 final class BatchSlot<R: Request> {
     private(set) var model: Result<R.Model, any Error> = .failure(CancellationError())
     private(set) var response: Result<R.ResponseInBatch, any Error> = .failure(CancellationError())

@@ -8,7 +8,7 @@
 /// )
 /// ```
 ///
-/// Its model is that of the last step. The first error of a request or a closure ends it and is thrown unchanged;
+/// Its model is the model of the last step. The first error of a request or a closure ends it and is thrown unchanged;
 /// ``CompositionProgress/failed`` is the step that failed. Closures run on the caller, one at a time; a step is
 /// prepared and formatted in the background if its types allow that, otherwise on the caller.
 ///

@@ -2,7 +2,7 @@
 ///
 /// Only types of the library conform to it.
 public protocol CompositionRequest: Request {
-    /// Returns a copy with a deadline for the whole, including waiting, formatting and closures.
+    /// Returns a copy with a deadline for all requests together, including waiting, formatting and closures.
     ///
     /// Each of its requests inherits the remaining time, unless its own deadline is shorter.
     func deadline(_ limit: Duration?) -> Self
@@ -95,7 +95,7 @@ extension ModifiedRequest: Composition where Base: Composition {
 }
 
 extension ModifiedRequest: CompositionRequest where Base: CompositionRequest {
-    /// Returns a copy with a deadline for the whole batch or chain; see ``CompositionRequest/deadline(_:)``.
+    /// Returns a copy with a deadline for the complete batch or chain; see ``CompositionRequest/deadline(_:)``.
     public func deadline(_ limit: Duration?) -> Self { ModifiedRequest(base.deadline(limit), changes) }
 
     /// Returns a copy with a tag for the batch or chain; see ``CompositionRequest/tag(_:)``.
@@ -111,7 +111,7 @@ extension Agent {
     /// Sends the requests of a batch, and returns the response of each with its model.
     ///
     /// Each model is created where `send(_:)` creates it. The response of a request with `ignoringFailure()` is an optional, and
-    /// that of a batch within the batch has the form of that batch: a tuple, or an array.
+    /// the response of a batch within the batch has the form of that batch: a tuple, or an array.
     ///
     /// - Parameter request: The batch. A chain within it has no single response; then nothing is sent.
     /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
@@ -186,15 +186,15 @@ final class CompositionNotifier {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
     private let handle: (any StartedSend)?
-    /// Waits for the time at which the batch or chain ends without what still runs in it.
+    /// Waits for the time at which the batch or chain ends, even if some of its requests still run.
     private let watch: DeadlineWatch?
 
     /// - Parameters:
     ///   - typeName: The type of the batch or chain.
     ///   - total: The number of its requests, if known.
     ///   - options: Its accessories and its tag.
-    ///   - inner: What ends the batch or chain.
-    ///   - outer: What it is part of.
+    ///   - inner: The stop of the batch or chain.
+    ///   - outer: The context that it is part of.
     init(
         _ typeName: String,
         total: Int?,

@@ -1,14 +1,14 @@
 internal import Dispatch
 
-/// Ends a composition: what is running in it, and what would begin.
+/// Ends a composition: its running requests, and requests that would begin.
 ///
 /// A nested composition has its own, which the outer one ends too.
 final class CompositionStop: Sendable {
-    /// What becomes of what is running in a composition.
+    /// The reason why a composition ends.
     enum Reason: Sendable {
         /// It ends.
         case ended
-        /// The deadline of the composition passed a moment ago with this error: what still runs is not waited for.
+        /// The deadline of the composition passed a moment ago with this error: requests that still run are not waited for.
         case overdue(NetworkError)
     }
 
@@ -16,7 +16,8 @@ final class CompositionStop: Sendable {
         /// The first reason, and the last one.
         var reasons: (first: Reason, last: Reason)?
         var lastID = 0
-        /// What there is to end; after an end too, because what ignores that is not waited for after the deadline.
+        /// The functions that end something; kept after an end too, because work that ignores it is not waited for after the
+        /// deadline.
         var stops = Table<Int, @Sendable (Reason) -> Void>()
     }
 
@@ -25,7 +26,7 @@ final class CompositionStop: Sendable {
     /// Whether nothing may begin any more.
     var isStopped: Bool { state.withLock { $0.reasons != nil } }
 
-    /// The error of what may not begin any more, or `nil` if it may.
+    /// The error of requests that may not begin any more, or `nil` if they may.
     var error: (any Error)? {
         switch state.withLock({ $0.reasons?.first }) {
         case nil: nil
@@ -63,9 +64,9 @@ final class CompositionStop: Sendable {
 extension Deadline {
     private static let queue = DispatchQueue(label: "errand.composition.overdue")
 
-    /// Ends a batch or chain 40 milliseconds after its deadline without what still runs in it.
+    /// Ends a batch or chain 40 milliseconds after its deadline, even if some of its requests still run.
     ///
-    /// What does not ignore its cancellation has ended by then, with a stale response if there is one.
+    /// Requests that do not ignore their cancellation have ended by then, with a stale response if there is one.
     func watchOverdue(_ stop: CompositionStop) -> DeadlineWatch {
         let (signal, error) = (StopSignal(), error)
         signal.slot().fill {

@@ -38,7 +38,7 @@ public struct IgnoringFailure<Base: Request>: Composition {
         switch result {
         case .success(let delivered): .success(Delivered(delivered.model))
         case .failure(is CancellationError) where context.stop.isStopped: .failure(CancellationError())
-        // The failure of the whole.
+        // The failure of the composition.
         case .failure(let error as NetworkError) where error.reason == context.deadline?.error.reason: .failure(error)
         case .failure: .success(Delivered(nil))
         }

@@ -1,4 +1,4 @@
-/// The context in which a request of a composition runs: its agent, its loop, what ends it, and its deadline.
+/// The context in which a request of a composition runs: its agent, its loop, its stop, and its deadline.
 struct MemberContext {
     /// Called once, on the caller.
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Delivered<Model>, any Error>) async -> Void
@@ -35,7 +35,7 @@ struct MemberContext {
         if let error = stopError { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isMember: isComposed, in: sequence)
         let stopID = stop.add { reason in
-            // What is overdue has not been cancelled by anybody.
+            // An overdue request has not been cancelled.
             if case .overdue = reason { send.stop.stop(.deadline) } else { send.stop.stop() }
         }
         let prepared: PreparedRequest
@@ -157,7 +157,7 @@ struct MemberContext {
         RequestType.of(R.self).isComposed ? request as? any Composition<R.Model, R.ResponseInBatch> : nil
     }
 
-    /// Returns this context with further changes for its requests; those of an outer batch are applied last.
+    /// Returns this context with further changes for its requests; changes of an outer batch are applied last.
     func modifying(_ inner: Shared<RequestChanges>) -> MemberContext {
         var context = self
         context.changes = inner
@@ -172,7 +172,7 @@ struct MemberContext {
         return (ModifiedRequest(request, changes), context)
     }
 
-    /// Returns this context for many requests, each of which has a result of its own.
+    /// Returns this context for many requests with a result of its own for each.
     func ofMany() -> MemberContext {
         var context = self
         context.sequence = SendSequence(agent.pipeline.sends, within: nil, end: .withAllSends) { [stop] in stop.stop() }

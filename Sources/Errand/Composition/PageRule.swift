@@ -14,7 +14,7 @@ public struct PageRule<Model> {
         case number(JSONNumber)
     }
 
-    /// Returns the step to the page after the one at an index, starting at 0, or `nil` if that is the last.
+    /// Returns the step to the page after an index, starting at 0, or `nil` if there is none.
     let next: (_ response: Response<Model>, _ index: Int) throws -> Step?
 
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).

@@ -206,11 +206,11 @@ struct NextPage<Base: Request>: RequestWrapper {
     /// The encoding of the config, which the request and its service may inherit.
     let encoding: ParameterEncoding
 
-    /// The URL of a link, of which only the origin is shown.
+    /// The URL of a link; only its origin is shown.
     private var link: String? {
         guard case .link(let url) = step else { return nil }
         let text = url.absoluteString
-        // One that cannot be parsed fails, and is not shown.
+        // A URL that cannot be parsed fails, and is not shown.
         guard let parts = try? URLParts(absolute: text) else { return text }
         return "\(parts.origin)/"
             + DeclaredPath.marking(String((parts.path + (parts.query.map { "?\($0)" } ?? "")).trimmingPrefix("/")))

@@ -152,7 +152,7 @@ extension Agent {
         return await results(of: requests, type, atOnce: max(1, maximumConcurrent))
     }
 
-    /// Sends requests that need nothing of their caller, in as many tasks as may run at once.
+    /// Sends requests that may leave their caller, in as many tasks as may run at once.
     ///
     /// A task and a wake-up of the caller for each would cost as much as a request does apart from the network.
     @concurrent
@@ -246,8 +246,8 @@ extension Agent {
 /// The results of the requests, in their order.
 ///
 /// Unchecked: `results` is only accessed while `lock` is held. It is not in the lock, whose type would be looked up for each
-/// result; so would be that of `Result` with a model in place of `Element`. An empty tuple in the lock has the address of the
-/// lock's own type, whose reading the thread sanitizer reports as a race.
+/// result. An empty tuple in the lock has the address of the lock's own type, whose reading the thread sanitizer reports as a
+/// race.
 private final class ResultList<Element: Sendable>: @unchecked Sendable {
     private let lock = Lock(false)
     private var results: [Element]
