@@ -1,6 +1,6 @@
 /// A time of the Gregorian calendar in UTC, read from text and written to it without locale or formatter.
 ///
-/// The codes of patterns are those of `strptime`: `%a` and `%A` for a weekday, short and long, `%b` and `%m` for a month by
+/// Patterns use the codes of `strptime`: `%a` and `%A` for a weekday, short and long, `%b` and `%m` for a month by
 /// name and by number, `%d` for a day, `%e` for a day with a space in place of a zero, `%Y` and `%y` for a year of four digits
 /// and of two, and `%T` for a time of day.
 struct CivilTime: Sendable {
@@ -137,7 +137,7 @@ struct DateReader {
         return value != nil
     }
 
-    /// Reads a number of exactly so many digits; what follows is not looked at.
+    /// Reads a number of exactly so many digits, whatever follows.
     mutating func number(_ digits: Int) -> Int? {
         guard rest.count >= digits, rest.prefix(digits).allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         defer { rest.removeFirst(digits) }
@@ -152,7 +152,7 @@ struct DateReader {
         return hour * 3600 + minute * 60 + second
     }
 
-    /// Reads one of some names, of which only the first characters are compared.
+    /// Reads one of some names; only their first characters are compared.
     private mutating func index(in names: [String], length: Int) -> Int? {
         names.firstIndex { take($0.utf8.prefix(length)) }
     }

@@ -1,5 +1,5 @@
 extension Array {
-    /// Returns these elements followed by those of another array, without copying if one of them is empty.
+    /// Returns these elements followed by another array's, without copying if one of them is empty.
     func and(_ other: [Element]) -> [Element] {
         if isEmpty { return other }
         return other.isEmpty ? self : self + other
@@ -9,7 +9,7 @@ extension Array {
 extension Sequence {
     /// Returns the elements in order, sorted by the copy of the algorithm that the standard library holds.
     ///
-    /// `sorted(by:)` is compiled anew for each type and closure, which costs 4 KB and 0.4 % of the module's build time.
+    /// `sorted(by:)` is compiled again for each type and closure, which costs 4 KB and 0.4 % of the module's build time.
     /// Code that runs rarely, or sorts few elements, does without. Neither `@inline(never)` nor a non-generic core keeps
     /// the optimizer from copying; only this attribute does.
     ///

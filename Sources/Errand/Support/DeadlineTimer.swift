@@ -16,7 +16,7 @@ final class DeadlineTimer: Sendable {
     }
 
     private struct State {
-        /// The deadlines; only those whose signal is in ``signals`` are valid.
+        /// The deadlines; a deadline is valid only if its signal is in ``signals``.
         var deadlines = Heap<Entry>()
         var signals = Table<Int, StopSignal>()
         var lastID = 0
@@ -94,7 +94,7 @@ final class DeadlineTimer: Sendable {
         }
     }
 
-    /// Removes what is due after the sleep until a time, and waits for what is next.
+    /// Removes the deadlines that are due after the sleep until a time, and waits for the next one.
     private func takeDue(at time: Duration) -> [StopSignal] {
         let now = max(now(), time)
         let (due, next) = state.withLock { state in

@@ -4,8 +4,8 @@
 /// under the lock and not by the continuation, because the thread sanitizer does not see the ordering of a continuation that
 /// is resumed before its task has suspended. Copies are the same delivery.
 ///
-/// Whoever takes the continuation out of the state resumes it, so it is resumed once. A checked one would be checked for that
-/// again, and is of a size that the compiler does not know.
+/// The code that takes the continuation out of the state resumes it, so it is resumed once. A checked one would check that
+/// again, and its size is not known to the compiler.
 package struct Delivery<Value: Sendable>: Sendable {
     private struct State {
         var isDelivered = false

@@ -1,7 +1,7 @@
-/// The state of each host, or of another key, up to a limit beyond which those that are idle are forgotten.
+/// The state of each host, or of another key, up to a limit beyond which idle ones are forgotten.
 ///
-/// A sweep keeps those that are busy, and half as many as the limit, which were used last. So it is rare, and an operation takes
-/// constant time on average, however many hosts there are.
+/// A sweep keeps the busy states, and the most recently used ones up to half of the limit. So it is rare, and an operation
+/// takes constant time on average, however many hosts there are.
 package struct HostTable<Key: Hashable & Sendable, State: Sendable>: Sendable {
     private struct Entry: Sendable {
         let key: Key
@@ -52,7 +52,7 @@ package struct HostTable<Key: Hashable & Sendable, State: Sendable>: Sendable {
         return places[key]
     }
 
-    // Rare, so it need not be compiled anew for each type.
+    // Rare, so it need not be compiled again for each type.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     private mutating func insert(_ key: Key, _ state: State, _ isBusy: (State) -> Bool) -> Int {
         if count >= limit { forget(isBusy) }

@@ -1,7 +1,7 @@
 /// A time of `ContinuousClock`, of a size that the compiler knows.
 ///
-/// It does not know that of `ContinuousClock.Instant`: whatever contains one is copied and destroyed by unspecialized code
-/// of the runtime, which takes several times as long.
+/// A type that contains a `ContinuousClock.Instant`, whose size it does not know, is copied and destroyed by unspecialized
+/// code, which takes several times as long.
 package struct Moment: Sendable, Hashable, Comparable {
     private static let start = ContinuousClock.now
 

@@ -134,7 +134,7 @@ struct FieldDigest {
         hash.update(text.utf8)
     }
 
-    /// Adds a number, such as that of the texts that follow.
+    /// Adds a number, such as the count of the texts that follow.
     mutating func add(_ number: Int) { withUnsafeBytes(of: Int64(number).littleEndian) { hash.update($0) } }
 
     /// Adds bytes without their length; nothing may follow them.

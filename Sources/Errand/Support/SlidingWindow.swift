@@ -38,7 +38,7 @@ struct SlidingWindow: Sendable {
         self.marked &+= Int(marked)
     }
 
-    /// Forgets what is no longer in the window.
+    /// Removes slots that are no longer in the window.
     mutating func advance(to now: Duration) {
         guard now >= end else { return }
         let slot = Int64(min(max(now / step, 0), 1e18))

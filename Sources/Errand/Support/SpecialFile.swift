@@ -12,8 +12,8 @@ internal import Darwin
 ///
 /// `rename` replaces them as it does a file: `/dev/null` would be a file for all programs.
 enum SpecialFile {
-    /// Returns what is at a path, such as `a device`, or `nil` if there is nothing, a file, a folder, or a link to one of
-    /// these.
+    /// Returns the kind of special file at a path, such as `a device`, or `nil` if there is nothing, a file, a folder, or a
+    /// link to one of these.
     static func kind(at path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -32,7 +32,7 @@ enum SpecialFile {
         }
     }
 
-    /// Whether a link is one as `/dev/stdout`, which leads to a file if the stream does.
+    /// Whether a link is like `/dev/stdout`, which leads to a file if the stream does.
     private static func isStandardStream(_ path: String) -> Bool {
         // A link that cannot be read leads nowhere.
         guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return false }

@@ -10,9 +10,9 @@ internal import Darwin
 
 /// Writes text to the standard error, or another descriptor, whose reader may be slow, hang, or be gone.
 ///
-/// A thread of its own writes, in order. A caller waits a moment for its text, and not at all while an older one waits; while too
-/// much waits, further texts are dropped.
-/// Foundation's `FileHandle.write(_:)` would end the process on Linux if the descriptor is closed or the disk is full.
+/// A thread of its own writes, in order. A caller waits a moment for its text, and not at all while an older one waits; while
+/// too many bytes wait, further texts are dropped. Foundation's `FileHandle.write(_:)` would end the process on Linux if the
+/// descriptor is closed or the disk is full.
 package final class StandardError: Sendable {
     private struct State {
         var waiting: [[UInt8]] = []
@@ -46,13 +46,13 @@ package final class StandardError: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor to write to.
-    ///   - limit: The number of bytes that may wait; of a text that exceeds it, nothing is written.
+    ///   - limit: The number of bytes that may wait; a text that exceeds it is not written at all.
     ///   - isUsable: Returns whether the descriptor may be written to; called before each write.
     init(to descriptor: Int32, limit: Int = 1 << 20, if isUsable: @escaping @Sendable () -> Bool = { true }) {
         (self.descriptor, self.limit, self.isUsable) = (descriptor, limit, isUsable)
     }
 
-    /// Writes a text now or later; what cannot be written is dropped.
+    /// Writes a text now or later; a text that cannot be written is dropped.
     func write(_ text: String) {
         let bytes = Array(text.utf8)
         let end = DispatchSemaphore(value: 0)
@@ -76,7 +76,7 @@ package final class StandardError: Sendable {
         while state.withLock({ $0.byteCount > 0 }), Moment.now - began < limit { usleep(1000) }
     }
 
-    /// Writes what waits, until nothing has done so for a second; on the thread.
+    /// Writes the waiting texts, until none has waited for a second; called on the thread.
     private func run() {
         // A pipe without a reader raises a signal in the thread that writes, which must not end the process.
         var pipe = sigset_t()
@@ -110,7 +110,7 @@ package final class StandardError: Sendable {
             let count = bytes.prefix(Int(PIPE_BUF)).withUnsafeBytes { Self.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { return count }
             guard count < 0, errno == EINTR || errno == EAGAIN else { return nil }
-            // Something else has made it non-blocking.
+            // Other code has made it non-blocking.
             if errno == EAGAIN { poll(&request, 1, -1) }
         }
     }
@@ -126,12 +126,12 @@ package final class StandardError: Sendable {
 
 extension StandardError {
     private static let output: StandardError = {
-        // What waits for a slow reader when the process ends.
+        // The texts that wait for a slow reader when the process ends.
         atexit { StandardError.output.finish() }
         return StandardError(to: STDERR_FILENO) { isUsable }
     }()
 
-    /// Writes a text to the standard error of the process; what cannot be written is dropped.
+    /// Writes a text to the standard error of the process; a text that cannot be written is dropped.
     ///
     /// Once the descriptor is closed, the next connection or file may get its number; the text is not written there.
     package static func write(_ text: String) { output.write(text) }

@@ -10,8 +10,8 @@ package protocol StoppableExchange: AnyObject, Sendable {
 
 /// Ends a send from outside its task: for `cancelAll(where:)`, handles, scopes and deadlines.
 ///
-/// What a send waits for registers here, the innermost last. Waits of the library end at once; the child task in which code of
-/// the user runs is cancelled, and the send waits until it has ended.
+/// Everything that a send waits for registers here, the innermost last. Waits of the library end at once. The child task in
+/// which user code runs is cancelled, and the send waits until it has ended.
 final class StopSignal: Sendable {
     /// The reason why a send has to end.
     enum Reason: Sendable {
@@ -19,7 +19,7 @@ final class StopSignal: Sendable {
         case deadline
         /// A newer equal send replaced it, by ``DuplicatePolicy/cancelPrevious``.
         case superseded
-        /// It has ended by itself; what code of the user did not wait for ends, and begins nothing more.
+        /// It has ended by itself; work that user code did not wait for ends, and begins nothing more.
         case finished
     }
 
@@ -55,7 +55,7 @@ final class StopSignal: Sendable {
     /// Whether the send waits for nothing that could be ended.
     var isIdle: Bool { state.withLock { $0.outermost == nil && $0.inner.isEmpty } }
 
-    /// Ends what the send waits for, the innermost first, and what it would begin.
+    /// Ends everything that the send waits for, the innermost first, and prevents it from beginning more.
     ///
     /// Cancellation takes precedence over an expired deadline.
     func stop(_ reason: Reason = .cancelled) {
@@ -140,7 +140,7 @@ package struct StopSlot: Sendable {
     fileprivate let signal: StopSignal
     fileprivate let id: Int
 
-    /// Registers what the send waits for from now on, and ends it at once if the send has to end.
+    /// Registers the exchange that the send waits for from now on, and ends it at once if the send has to end.
     ///
     /// Called once, before the exchange begins.
     package func fill(with exchange: any StoppableExchange) { signal.add(exchange, id) }
@@ -148,7 +148,7 @@ package struct StopSlot: Sendable {
     /// Registers a closure that ends something.
     func fill(stopping stop: @escaping @Sendable () -> Void) { fill(with: StoppingClosure(stop)) }
 
-    /// Removes what the send no longer waits for.
+    /// Removes an entry that the send no longer waits for.
     func clear() { signal.remove(id) }
 }
 

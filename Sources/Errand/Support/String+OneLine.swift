@@ -1,8 +1,8 @@
 extension String {
     /// This text on one line, with control characters, line separators and bidirectional controls escaped.
     ///
-    /// Text from a server or a file is written to logs and errors; a line break in it must not look like a line of the log's
-    /// own, and an escape sequence must not reach a terminal. A line break becomes `\n`, others `\r`, `\t` or `\u{1B}`.
+    /// Text from a server or a file is written to logs and errors. A line break in it must not begin a new line of the log, and
+    /// an escape sequence must not reach a terminal. A line break becomes `\n`, others `\r`, `\t` or `\u{1B}`.
     package var oneLine: String {
         // Nearly every text is on one line already. Marks of several bytes all begin with C2, D8 or E2.
         guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }),
@@ -26,7 +26,7 @@ extension String {
 
     /// Returns this text with some ASCII characters replaced.
     ///
-    /// By bytes: a mark after a quotation mark makes one `Character` of both, which is not found as a quotation mark.
+    /// By bytes, because a quotation mark and a combining mark after it are one `Character`.
     func escaping(_ replacement: (UInt8) -> String?) -> String {
         guard utf8.contains(where: { replacement($0) != nil }) else { return self }
         var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 /// A dictionary for state that is rarely used: it runs the code that the standard library holds for all types.
 ///
-/// The compiler makes a copy of `Dictionary` for each pair of types, which costs 8 KB and 0.3 % of the module's build
-/// time. An operation of a table takes some 100 ns longer, so what every send needs is a `Dictionary`. Only the attribute
-/// keeps the optimizer from copying; `@inline(never)` alone does not.
+/// The compiler makes a copy of `Dictionary` for each pair of types, which costs 8 KB and 0.3 % of the module's build time. An
+/// operation of a table takes some 100 ns longer, so state that every send needs is in a `Dictionary`. Only the attribute keeps
+/// the optimizer from copying; `@inline(never)` alone does not.
 struct Table<Key: Hashable, Value> {
     private var storage: [Key: Value] = [:]
 
@@ -33,7 +33,7 @@ struct Table<Key: Hashable, Value> {
     /// The values, in no order.
     var values: [Value] { entries.map(\.value) }
 
-    /// Changes the value of a key in place, without a copy of what it holds.
+    /// Changes the value of a key in place, without a copy.
     ///
     /// - Parameters:
     ///   - key: The key.
