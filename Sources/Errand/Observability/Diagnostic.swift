@@ -1,4 +1,4 @@
-/// A declaration that has no effect, or probably another one than intended.
+/// A declaration that has no effect, or probably not the intended one.
 ///
 /// An agent reports each once for each type of request: as ``AccessoryEvent/didDiagnose(_:)``, which ``LoggingAccessory``
 /// writes, and in debug builds of the library without a logging accessory as a line on the standard error. No send fails
@@ -16,14 +16,14 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case contentWithoutModel
     /// A subclass declares members of ``Request`` that the class that conforms to it doesn't declare.
     ///
-    /// Swift calls the members of the class that conforms, so those of the subclass are ignored. Stored properties are found,
-    /// in debug builds only.
+    /// Swift calls the members of the class that conforms, so the members of the subclass are ignored. Only stored properties
+    /// are found, in debug builds only.
     case ignoredMembers([String], of: String, conforming: String)
     /// A request declares stored properties that have the name of a member of ``Request`` and another type.
     ///
-    /// To Swift they are properties of the request's own, and have no effect. The texts are the spellings that have one, such as
-    /// `var headers: HTTPHeaders`. Those that are more likely parameters, or what other members are made from, such as
-    /// `let query: String`, are not reported. This is found in debug builds only.
+    /// To Swift they are the request's own properties, and have no effect. The texts are the spellings that have an effect,
+    /// such as `var headers: HTTPHeaders`. Properties that are more likely parameters, or that other members are made from,
+    /// such as `let query: String`, are not reported. This is found in debug builds only.
     case mistypedMembers([String], of: String)
     /// A stored property of an `Encodable` request has the name of a member of ``Request`` and another type, and is sent as a
     /// parameter.
@@ -39,7 +39,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case parametersNotSent([String], of: String)
     /// A request stores a formatter whose `Output` is not, or is not declared to be, its ``Request/Model``, the first text.
     ///
-    /// To Swift it is a property of the request's own, and the default formatter makes the model. This is found in debug builds
+    /// To Swift it is the request's own property, and the default formatter makes the model. This is found in debug builds
     /// only.
     case formatterOfAnotherModel(String, of: String)
     /// Nothing is stored or shared, because adapters or interceptors of these types have no
@@ -48,7 +48,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// In release builds, too, it is a line on the standard error if there is no logging accessory.
     case hooksWithoutScope([String])
 
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     public var description: String {
         switch self {
         case .cachePolicyWithoutCache:

@@ -81,10 +81,10 @@ public struct Metrics: Sendable, Hashable {
 
     /// A place where a model is made.
     public enum Formatting: String, Sendable, Hashable {
-        /// In the background: the request's types are `Sendable` and it does not ask for the caller.
+        /// In the background: the request's types are `Sendable`, and its ``FormattingContext`` is the default.
         case background = "background (the request, its Model and its Formatter are Sendable)"
-        /// On the caller, because the request asks for it.
-        case callerByChoice = "caller (as its formattingContext says)"
+        /// On the caller, because the request declares ``FormattingContext/caller``.
+        case callerByChoice = "caller (by its formattingContext)"
         /// On the caller, because the request's types must not leave it.
         case callerByNeed = "caller (the request or its model is isolated to an actor, or not Sendable)"
     }

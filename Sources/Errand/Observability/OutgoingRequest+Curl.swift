@@ -1,13 +1,16 @@
 internal import Foundation
 
 extension OutgoingRequest {
-    /// Returns the request as a curl command line, which can be shared: with the path as the request declares it, and values only of
-    /// names that are listed as harmless.
+    /// Returns the request as a curl command line that can be shared.
     ///
-    /// To send it, replace each mask. The body of a file is read from the file, whose path is shown. Another body that cannot be part of the line,
-    /// because it is made while it is sent, as a multipart form is, is neither JSON nor a URL-encoded form, or has control
-    /// characters, is described in parentheses without quotes, which a shell rejects, so that nothing else is sent in its
-    /// place. So is another argument with control characters, which a terminal must not execute.
+    /// It has the path as the request declares it, and only values whose names are listed as harmless.
+    ///
+    /// To send it, replace each mask. The body of a file is read from the file, whose path is shown. A text in parentheses
+    /// without quotes, which a shell rejects, describes what cannot be part of the line:
+    ///
+    /// - a body that is made while it is sent, such as a multipart form
+    /// - a body that is neither JSON nor a URL-encoded form
+    /// - a body or another argument with control characters, which a terminal must not execute
     ///
     /// - Parameter secrets: The names whose values are shown.
     /// - Returns: One line. Every argument is quoted for a POSIX shell.
@@ -59,7 +62,7 @@ extension OutgoingRequest {
 }
 
 extension String {
-    /// Whether the text has no control characters, line separators and bidirectional controls.
+    /// Whether the text has no control characters, line separators or bidirectional controls.
     fileprivate var isPrintable: Bool { !unicodeScalars.contains(where: \.breaksLines) }
 }
 

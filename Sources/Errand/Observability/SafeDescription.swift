@@ -111,7 +111,7 @@ extension MultipartForm: SafeDescription {
 }
 
 extension CacheIdentity: SafeDescription {
-    /// What is declared, without the variant and the user.
+    /// The declared settings, without the variant and the user.
     public var description: String {
         var parts = ["version \(version)"]
         if !variant.isEmpty { parts.append("a variant") }
@@ -147,7 +147,7 @@ extension Cookie: SafeDescription {
 }
 
 extension IdempotencyKey: SafeDescription {
-    /// Whether there is a key and who makes it, without the key.
+    /// Whether there is a key and whether it is automatic, without the key.
     public var description: String {
         switch source {
         case .absent: "absent"

@@ -58,7 +58,7 @@ struct SecretNames: Sendable {
     ]
 
     private static let beginningsOfOneRequest = ["x-b3-", "x-datadog-"]
-    // Tracing, and what makes a request unique. Only whole names: `Pull-Request-ID` is of the service.
+    // Names for tracing and for unique requests. Only complete names count: `Pull-Request-ID` belongs to the service.
     private static let fieldsOfOneRequest: Set<String> = [
         "b3", "client-request-id", "correlation-id", "elastic-apm-traceparent", "idempotency-key", "newrelic",
         "nonce", "request-id", "sentry-trace", "trace-id", "traceparent", "tracestate", "uber-trace-id",

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What logs, curl commands, plans and errors show of values: those of the names that are listed as harmless.
+/// The values that logs, curl commands, plans and errors show: only values whose names are listed as harmless.
 extension Secrets {
     /// Returns whether the values of a header field, parameter or JSON member of this name are shown.
     func isShown(_ name: String) -> Bool {
@@ -12,7 +12,7 @@ extension Secrets {
 
     /// Returns the scheme and the host of a URL, a mask in place of its path, and its query with the values masked.
     ///
-    /// A URL does not show which of its path was declared; see ``RequestContext/shownURL``.
+    /// A URL does not show which part of its path was declared; see ``RequestContext/shownURL``.
     public func redacted(_ url: URL) -> String {
         let path = url.path()
         return redacted(url, path: path.isEmpty || path == "/" ? path : "/" + Self.mask)

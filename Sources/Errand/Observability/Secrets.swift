@@ -2,14 +2,14 @@ internal import Foundation
 
 /// The names of values that are secret, which never leave their origin, and of values that are harmless, which are shown.
 ///
-/// What is shown is decided by ``shown`` alone: errors, descriptions, logs, plans and curl commands contain a value only if its
-/// header field, parameter or JSON member has a name that is listed as harmless. ``mask`` replaces every other.
+/// ``shown`` alone determines which values are shown: errors, descriptions, logs, plans and curl commands contain a value only
+/// if its header field, parameter or JSON member has a name that is listed as harmless. ``mask`` replaces every other value.
 ///
-/// ``headers`` and ``queryNames`` decide what is removed from a request that leaves its origin, and whose response is shared and
-/// stored. Their names are compared without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are the same
-/// name. A name is also secret if it ends with the words of a listed name, as `newPassword` and `X-Upload-Token` do for `password`
-/// and `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session` and `sig` only match complete names,
-/// because many names that end with them, such as `statusCode`, are not secrets.
+/// ``headers`` and ``queryNames`` determine what is removed from a request that leaves its origin, and which requests have
+/// different users. Their names are compared without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are
+/// the same name. A name is also secret if it ends with the words of a listed name, as `newPassword` and `X-Upload-Token` do
+/// for `password` and `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session` and `sig` only match
+/// complete names, because many names that end with them, such as `statusCode`, are not secrets.
 public struct Secrets: Sendable, Hashable {
     /// The header fields whose values are secret.
     ///
@@ -19,10 +19,10 @@ public struct Secrets: Sendable, Hashable {
     /// The names in queries and forms whose values are secret.
     public var queryNames: [String] { didSet { pairNames = LazySecretNames(queryNames) } }
 
-    /// The names of header fields, parameters and JSON members whose values are shown, beside those of the library, such as
-    /// `Content-Type`, `Retry-After` and `page`.
+    /// The names of header fields, parameters and JSON members whose values are shown, in addition to the library's names, such
+    /// as `Content-Type`, `Retry-After` and `page`.
     ///
-    /// They are compared without case. A name that is also secret is shown all the same.
+    /// They are compared without case. A name that is also secret is shown nevertheless.
     public var shown: [String]
 
     private var headerNames: LazySecretNames
@@ -88,7 +88,7 @@ public struct Secrets: Sendable, Hashable {
         "SAMLResponse", "csrf", "xsrf",
     ]
 
-    /// Whether the values of a header field are secret; those of `Authorization` always are.
+    /// Whether the values of a header field are secret, as values of `Authorization` always are.
     func isSecret(header name: String) -> Bool {
         name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
             || headerNames.value.contains(name)
