@@ -17,14 +17,14 @@ struct Admission: Sendable {
 
     /// Runs the attempts, or waits for another send that runs them.
     ///
-    /// Throws what a gate or these stages throw, a ``NetworkError`` of kind ``NetworkError/Kind/rejected``, or
+    /// Throws the error of a gate or of these stages, a ``NetworkError`` of kind ``NetworkError/Kind/rejected``, or
     /// `CancellationError`.
     func admit(
         _ prepared: PreparedRequest,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         let began = timeline.now()
-        // A send whose stored response turned out to be unusable comes here twice.
+        // A send whose stored response turned out to be unusable is admitted twice.
         let isAdmitted = prepared.isAdmitted.load(ordering: .relaxed)
         let gates = isAdmitted ? [] : prepared.sendGates.filter { prepared.cacheUse == nil || !$0.guardsCache }
         for gate in gates {

@@ -60,7 +60,7 @@ struct Circuit: Sendable {
         }
     }
 
-    /// When another probe is admitted although one is under way: it may take long, or never end.
+    /// The time when another probe is admitted although one is in flight, which may take long, or never end.
     private var nextProbe: Duration { lastProbe + max(policy.openDuration.clamped, Self.shortestPatience) }
 
     /// Admits or rejects a call.

@@ -9,8 +9,8 @@ internal import Foundation
 /// Each host and port has a circuit of its own. It is closed until a ``Policy`` finds too many failures, and then open:
 /// attempts fail at once with ``NetworkError/Reason/circuitOpen(retryAfter:)``, which is not retried. After
 /// ``Policy/openDuration``, some attempts are admitted as probes; if all succeed it closes, if one fails it opens again. If a
-/// probe has no result after that time, but at least a second, another one is admitted. The host is the one that a request is
-/// sent to, not one that it is redirected to. A ``ResponseStream`` counts when its body begins, and not again when it ends.
+/// probe has no result after that time, but at least a second, another one is admitted. The host is the host of the request,
+/// not of a redirect. A ``ResponseStream`` counts when its body begins, and not again when it ends.
 ///
 /// A breaker is shared by every config that contains it; breakers in two configs are independent.
 public final class CircuitBreaker: Interceptor {
@@ -95,7 +95,7 @@ public final class CircuitBreaker: Interceptor {
     private let policy: Policy
     private let timeline: Timeline
     private let judge: @Sendable (Result<RawResponse, any Error>) -> Verdict
-    /// The circuits, beyond whose number those that are closed, and were not used last, are forgotten.
+    /// The circuits; beyond their maximum number, the least recently used closed ones are forgotten.
     private let circuits = Lock(HostTable<Origin, Circuit>(limit: CircuitBreaker.maximumHostCount))
     static let maximumHostCount = 1_000
 
@@ -117,9 +117,8 @@ public final class CircuitBreaker: Interceptor {
 
     /// Returns the default verdict on an attempt.
     ///
-    /// A status from 500 to 599 or 408 is a failure of the host, and so is an unreachable host, a lost connection, an
-    /// exceeded time limit or an invalid response. Other responses are successes, and other errors, such as those of a
-    /// proxy, are ignored.
+    /// A status from 500 to 599 or 408 is a failure of the host, and so is an unreachable host, a lost connection, an exceeded
+    /// time limit or an invalid response. Other responses are successes, and other errors, such as a proxy's, are ignored.
     public static func usualVerdict(_ result: Result<RawResponse, any Error>) -> Verdict {
         switch result {
         case .success(let response): FailureFacts.ofStatus(response.statusCode).isOfHost ? .failure : .success
@@ -134,8 +133,8 @@ public final class CircuitBreaker: Interceptor {
 
     /// Returns the state of a host's circuit.
     ///
-    /// - Parameter host: The host and its port: `api.example:443`, `127.0.0.1:8080`. Without a port, that of https, or if it was
-    ///   never called, that of http.
+    /// - Parameter host: The host and its port: `api.example:443`, `127.0.0.1:8080`. The default port is https's, or http's if
+    ///   https was never called.
     /// - Returns: The state, which is closed for a host that was never called.
     public func state(of host: String) -> State {
         let now = timeline.now()
@@ -151,7 +150,7 @@ public final class CircuitBreaker: Interceptor {
     /// Sends an attempt if the circuit of its host admits it.
     ///
     /// - Returns: The response, unchanged.
-    /// - Throws: ``NetworkError/Reason/circuitOpen(retryAfter:)``, or what the attempt throws.
+    /// - Throws: ``NetworkError/Reason/circuitOpen(retryAfter:)``, or the error of the attempt.
     public func intercept(
         _ request: OutgoingRequest,
         for context: RequestContext,

@@ -6,20 +6,20 @@ internal import Foundation
 /// is shared between users.
 struct DuplicateKey: Sendable, Hashable {
     private let type: ObjectIdentifier
-    /// The session whose credential is sent: those of two sessions may have equal scopes.
+    /// The session whose credential is sent, because credentials of two sessions may have equal scopes.
     private let session: ObjectIdentifier?
-    /// The user, and what identifies the request.
+    /// The digest of the user and the request.
     private let digest: String
     private let filterType: ObjectIdentifier
-    /// What equal filters have in common, or `nil` if the type says all, or the filter cannot be compared.
+    /// The number that equal filters share, or `nil` if all filters of the type are equal, or the filter cannot be compared.
     private let filterNumber: Int?
     /// The config whose filter is used, if that cannot be compared.
     private let config: ObjectIdentifier?
-    /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
+    /// The cache policy of this step: a send that needs a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: a send that must not wait shares nothing with one that may.
     private let isPassing: Bool
-    // What these sends may be sent, and what is checked before their formatters decode the response.
+    // Settings that determine which response these sends may receive, and the checks before it is decoded.
     private let acceptance: Acceptance
     private let credentialPolicy: CredentialPolicy
     private let mayHoldCredentials: Bool
@@ -29,8 +29,8 @@ struct DuplicateKey: Sendable, Hashable {
     private let maximumHops: Int?
     /// Whether sends with equal keys process a response in the same way, for the same user.
     ///
-    /// A shared response has been accepted and filtered, so a request whose filter cannot be compared shares nothing, and
-    /// neither does one that may reject a redirect by a closure of its own, or whose user is not known before hooks run.
+    /// A shared response has been accepted and filtered, so a request whose filter cannot be compared shares nothing, nor does
+    /// one that may reject a redirect by its own closure, or whose user is not known before hooks run.
     let isShareable: Bool
 
     private static let secret = UUID().uuidString + UUID().uuidString
@@ -49,7 +49,7 @@ struct DuplicateKey: Sendable, Hashable {
         mayHoldCredentials = prepared.mayHoldCredentials
         (guarding, guardsPayload) = (prepared.guarding, prepared.guardsPayload)
         var options = prepared.transportOptions(reportingProgress: false)
-        // It limits the wait for a response and is no part of it.
+        // It limits the wait for a response, but does not affect the response.
         options.idleTimeout = .zero
         self.options = options
         let redirects = prepared.settings.redirectPolicy
@@ -96,8 +96,7 @@ struct DuplicateKey: Sendable, Hashable {
 
 /// The numbers of the filters in use: equal filters of one type have the same.
 ///
-/// Their own equality decides when they are first used, and never under a lock: it is the user's code, and a filter may be an
-/// object that changes.
+/// Their own equality is used once, and never under a lock: it is the user's code, and a filter may be an object that changes.
 final class FilterNumbers: Sendable {
     private struct Known: Sendable {
         var first = 0
@@ -135,6 +134,6 @@ final class FilterNumbers: Sendable {
         type(of: one) == type(of: other) && AnyHashable(one) == AnyHashable(other)
     }
 
-    /// Whether a filter has nothing in which it could differ from others of its type.
+    /// Whether a filter has no property in which it could differ from others of its type.
     static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
 }

@@ -1,20 +1,20 @@
 /// The in-flight fetches of an agent and the intervals between its sends; every change is a function of state and time.
 struct InFlightTable: Sendable {
-    /// A fetch in progress: that of one send, or one that several share.
+    /// A fetch in progress, of one send or shared by several.
     struct Fetch: Sendable {
         let id: Int
         /// Ends it.
         let stop: StopSignal
-        /// The sends that share it, or `nil` if it is that of one send.
+        /// The sends that share it, or `nil` if it belongs to one send.
         var subscribers: Table<ObjectIdentifier, InFlightSubscriber>?
 
-        /// Whether a send waits for it that need not end.
+        /// Whether a send that need not end waits for it.
         var isWanted: Bool {
             subscribers.map { !$0.values.allSatisfy { $0.stop.mustEnd } } ?? !stop.mustEnd
         }
     }
 
-    /// What a send has to do.
+    /// The next step of a send.
     enum Step: Sendable {
         /// Fetch on its own.
         case alone
@@ -27,7 +27,7 @@ struct InFlightTable: Sendable {
     }
 
     private(set) var fetches = Table<DuplicateKey, Fetch>()
-    /// The shared fetches that have to end, with the sends that wait for that, because code of their own still runs in them.
+    /// The shared fetches that have to end, with the sends that wait for their ends, because user code still runs in them.
     private var ending = Table<Int, Fetch>()
     private var intervals = MinimumIntervals()
     private var lastID = 0
@@ -44,7 +44,7 @@ struct InFlightTable: Sendable {
         interval: Duration?,
         at now: Duration
     ) -> Step {
-        // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
+        // Numbers and not the fetch itself, because a copy would copy its subscribers for each one that is added.
         let current = policy == .allow ? nil : fetches[key].map { (id: $0.id, isShared: $0.subscribers != nil) }
         if policy == .share, let current, current.isShared {
             change(key) { $0.subscribers?[ObjectIdentifier(subscriber)] = subscriber }
@@ -76,7 +76,7 @@ struct InFlightTable: Sendable {
 
     /// Removes a send that has to end from a shared fetch.
     ///
-    /// - Returns: Whether the send waits until the fetch has ended, because no other send needs it, and what ends it.
+    /// - Returns: Whether the send waits until the fetch has ended, because no other send needs it, and the fetch's signal.
     mutating func leave(_ key: DuplicateKey, _ id: Int, _ subscriber: InFlightSubscriber) -> (Bool, StopSignal?) {
         guard fetches[key]?.id == id else { return (ending[id] != nil, nil) }
         guard fetches[key]?.subscribers?.count == 1 else {

@@ -5,7 +5,7 @@ struct MinimumIntervals: Sendable {
         let end: Duration
     }
 
-    /// The maximum number of known identities; beyond it, those that were admitted the longest ago are forgotten.
+    /// The maximum number of known identities; beyond it, the ones admitted longest ago are forgotten.
     static let maximumCount = 10_000
 
     private var entries = HostTable<DuplicateKey, Entry>(limit: MinimumIntervals.maximumCount)

@@ -50,9 +50,9 @@ public struct Throttle: Sendable, Hashable {
 
     /// A number of requests per time that is not exceeded in any window of that length, wherever it begins.
     ///
-    /// Requests start in even steps, such as every 20 milliseconds for 50 per second, unless a burst is allowed. If requests to
-    /// one host have different rates, the starts at any of them count for one with a burst, from its first request on; one
-    /// without keeps its step after any other start. Requests without a rate do not count.
+    /// Requests start in even steps, such as every 20 milliseconds for 50 per second, unless a burst is allowed. Requests to
+    /// one host may have different rates. A rate with a burst counts the starts at all rates, from its first request on; a rate
+    /// without a burst keeps its step after any other start. Requests without a rate do not count.
     public struct Rate: Sendable, Hashable {
         /// The maximum number of requests that start in any half-open window of ``duration``.
         public let count: Int

@@ -114,8 +114,8 @@ final class ThrottlePermit: StoppableExchange {
         prepared.settings.throttle.value.isLimited ? current : nil
     }
 
-    /// Sends a request of the attempt: the first with the current permit, each further one, and one to another host, with one
-    /// that it waits for.
+    /// Sends a request of the attempt: the first one with the current permit, and further ones, or one to another host, with a
+    /// permit that they wait for.
     @inline(never)
     func sending(
         _ request: OutgoingRequest,
@@ -153,8 +153,8 @@ final class ThrottlePermit: StoppableExchange {
                 return !state.isUsed && state.host == host ? .asIs : .anew
             }
             guard use == .later else { break }
-            // There may be a free permit beside that of the attempt. Waiting for one could take forever: all may be held
-            // by attempts that wait as this one does.
+            // There may be a free permit beside the attempt's own. Waiting for one could take forever, because attempts that
+            // wait in the same way may hold all of them.
             if permits.takeIfFree(host, throttle) {
                 defer { permits.release(host) }
                 return try await exchange()
@@ -202,7 +202,7 @@ final class ThrottlePermit: StoppableExchange {
         try Task.checkCancellation()
     }
 
-    /// Applies the delay that a response asks for to its host.
+    /// Applies the delay that a response requests to its host.
     private func apply(_ response: RawResponse) {
         guard response.statusCode == 429 || response.statusCode == 503 else { return }
         let pause = RetryAfter.pause(statusCode: response.statusCode, headers: response.headers, now: permits.date)

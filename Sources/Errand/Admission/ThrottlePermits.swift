@@ -45,7 +45,7 @@ final class ThrottlePermits: Sendable {
 
     /// Runs an attempt with a permit, or directly if it is not throttled.
     ///
-    /// - Throws: What the attempt throws, or `CancellationError` while it waits.
+    /// - Throws: The error of the attempt, or `CancellationError` while it waits.
     func run(
         _ prepared: PreparedRequest,
         attempt: Int,
@@ -67,7 +67,7 @@ final class ThrottlePermits: Sendable {
             attempt: attempt,
             waits: !(prepared.isPassing || isPassedBy)
         )
-        // It is free as soon as the send has to end, whatever code of the user's own does.
+        // It is free as soon as the send has to end, whatever user code does.
         let slot = prepared.stop.slot()
         slot.fill(with: permit)
         defer {
@@ -161,7 +161,7 @@ final class ThrottlePermits: Sendable {
         if let timer = state.timer, timer.time <= wake { return nil }
         let stale = state.timer?.task
         let id = state.makeID()
-        // Detached, so that it inherits nothing from the task that happens to set it. It ends when nothing waits.
+        // Detached, so that it inherits nothing from the task that sets it. It ends when nothing waits.
         let task = Task.detached { [self] in
             do {
                 try await timeline.sleep(wake)

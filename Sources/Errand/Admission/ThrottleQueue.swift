@@ -1,4 +1,4 @@
-/// The requests on the wire and those that wait: slots per host and in total, rates and pauses; a pure function of time.
+/// The requests on the wire and the waiting ones: slots per host and in total, rates and pauses; a pure function of time.
 ///
 /// The most urgent waiter starts first, and among equals the oldest. After eight in a row that passed an older waiter
 /// that could have started, the oldest one starts: no waiter is starved by more urgent ones.
@@ -18,7 +18,7 @@ struct ThrottleQueue: Sendable {
     private struct Host {
         var running = 0
         var pace = ThrottlePace()
-        /// The time that the server asked to wait for: no request starts before.
+        /// The end of the delay that the server requested: no request starts before.
         var resumes = Duration.zero
         /// The time of its earliest entry among the hosts that are due.
         var due: Duration?
@@ -44,7 +44,7 @@ struct ThrottleQueue: Sendable {
 
     /// The waiters with one value of ``Throttle/maximumInTotal`` that were first in their lines and had a slot at their host.
     ///
-    /// Whether they still are and do is checked when they are the first of their heap.
+    /// This is checked again when a waiter is the first of its heap.
     private struct Group: Sendable {
         let limit: Int
         /// By priority.
@@ -190,7 +190,7 @@ struct ThrottleQueue: Sendable {
         place(host)
     }
 
-    /// Adds the first waiters of a host's lines to those that are ready, or the host to those that are due.
+    /// Adds the first waiters of a host's lines to the ready waiters, or the host to the hosts that are due.
     @inline(never)
     private mutating func place(_ host: Origin) {
         guard let state = hosts[host] else { return }
