@@ -82,11 +82,11 @@ struct SessionCredential: Sendable {
     let apply: @Sendable (inout OutgoingRequest, RequestContext) async throws -> Void
 }
 
-/// The credential of one send, which stays that of the user for whom the send began.
+/// The credential of one send, which always belongs to the user for whom the send began.
 ///
 /// The user is recorded when the request is prepared, or, while nobody is logged in, when the identity of the send is computed,
-/// at the latest before its first attempt. If the user changed afterwards, what one has asked for would be sent for another,
-/// and the response stored and shared under the wrong user.
+/// at the latest before its first attempt. If the user changed afterwards, one user's request would be sent for another, and
+/// the response stored and shared under the wrong user.
 final class PinnedCredential: Sendable {
     let session: any CredentialHolder
     let client: any RefreshClient
@@ -101,12 +101,12 @@ final class PinnedCredential: Sendable {
 
     init(session: any CredentialHolder, client: any RefreshClient) {
         (self.session, self.client) = (session, client)
-        // While nobody is logged in, a gate may still do so.
+        // While nobody is logged in, a gate may still log a user in.
         let scope = session.currentCredential?.scope
         pinned = Lock(Pinned(scope: scope?.isEmpty == true ? nil : scope))
     }
 
-    /// Creates the credential of a send in the background for the same user, or for nobody, whom no login replaces.
+    /// Creates the credential of a send in the background for the same user, or for no user, even if somebody logs in.
     init(inBackground other: PinnedCredential) {
         (session, client) = (other.session, other.client)
         pinned = Lock(Pinned(scope: other.scope, isSent: true))
@@ -115,7 +115,7 @@ final class PinnedCredential: Sendable {
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
-    /// Whether this credential is of the user of an earlier one; one that was sent for nobody has none.
+    /// Whether this credential has the same user as an earlier one; `true` if the earlier one was sent without a user.
     func continues(_ earlier: PinnedCredential) -> Bool {
         guard let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else { return true }
         return scope == pinned.withLock { $0.scope }
@@ -151,7 +151,7 @@ final class PinnedCredential: Sendable {
 
     /// Adds the current credential to a request, if it applies to the request's URL.
     ///
-    /// - Throws: ``NetworkError/Reason/credentialChanged``, or what the authenticator throws.
+    /// - Throws: ``NetworkError/Reason/credentialChanged``, or the error of the authenticator.
     func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {
         guard session.appliesTo(request.url) else { return }
         let credential = session.currentCredential

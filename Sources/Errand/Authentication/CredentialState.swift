@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The state of a ``AuthenticationSession``; every change is a function of state and time.
+/// The state of an ``AuthenticationSession``; every change is a function of state and time.
 struct CredentialState<Credential: Sendable>: Sendable {
     /// A credential with the numbers that distinguish it from others.
     struct Held: Sendable {
@@ -31,7 +31,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// What a send that needs a better credential has to do.
+    /// The next step of a send that needs a better credential.
     enum Step {
         case goOn
         case fail(any Error)
@@ -45,7 +45,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
         let error: any Error
         /// Whether another refresh of a rejected credential may start at once.
         let isOfNetwork: Bool
-        /// Until when no other refresh starts.
+        /// The time before which no other refresh starts.
         let end: Duration
     }
 
@@ -120,7 +120,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
     /// The failure of the last refresh of the current credential, or `nil` if there is none.
     private var currentFailure: Failure? { failure?.version == version ? failure : nil }
 
-    /// Returns the failure because of which no refresh starts for a reason, or `nil` if one may start.
+    /// Returns the failure that prevents a refresh for a reason, or `nil` if one may start.
     private func failure(against reason: RefreshReason, at now: Duration) -> Failure? {
         guard let failure = currentFailure, now < failure.end else { return nil }
         // Without a better credential this send fails; one whose credential is still good need not wait for the network.
@@ -144,7 +144,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
     ///   - result: The new credential, or the error for the sends that wait.
     ///   - isShortLived: Whether the new credential is not refreshed before a server rejects it.
     ///   - scope: Returns the scope of the new credential.
-    ///   - kind: What the error says about later refreshes.
+    ///   - kind: The consequence of the error for later refreshes.
     ///   - now: The current time.
     /// - Returns: The refresh that has ended and the outcome for its waiters, or `nil` if there was a new login.
     mutating func end(
@@ -181,7 +181,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
     }
 }
 
-/// What the failure of a refresh says about later ones.
+/// The consequence of a failed refresh for later ones.
 enum RefreshFailureKind: Sendable {
     /// Another refresh would fail in the same way.
     case rejection
@@ -202,9 +202,9 @@ enum RefreshFailureKind: Sendable {
     }
 }
 
-/// The reason why a send needs a better credential than that of a version.
+/// The reason why a send needs a better credential than a version.
 enum RefreshReason: Sendable {
-    /// It was rejected, by a response of which an authenticator may need more.
+    /// It was rejected, by a response that an authenticator may need.
     case rejected(_ version: Int, by: RawResponse? = nil)
     case expiring(_ version: Int)
 

@@ -6,17 +6,17 @@ internal import Foundation
 /// config.interceptors.append(Digest(user: "ada", password: "lovelace"))
 /// ```
 ///
-/// The first request to an origin is sent without a credential. If the response has status 401 and a challenge of Digest,
-/// the request is sent again with one; later requests have it at once. Of several challenges the one with the strongest
-/// algorithm is responded to: SHA-256, then MD5, both also with `-sess`. The quality of protection is `auth`, or `auth-int`
-/// if the server offers nothing else and the content is in memory. A nonce that is stale is replaced, as is one for which
-/// `Authentication-Info` has a next one. A 401 that rejects the credential itself is returned, as is a challenge that is weaker
-/// than what the origin, one of the 500 used last, has accepted before: with MD5 after SHA-256, or without a quality of protection
-/// after one with it.
+/// The first request to an origin is sent without a credential. If the response has status 401 and a challenge of Digest, the
+/// request is sent again with one; later requests have it at once. If there are several challenges, the strongest algorithm is
+/// used: SHA-256, then MD5, both also with `-sess`. The quality of protection is `auth`, or `auth-int` if the server offers
+/// nothing else and the content is in memory. A stale nonce is replaced, and so is a nonce if `Authentication-Info` contains
+/// the next one.
 ///
-/// The credential is only sent to the origin of the request, if ``RequestContext/allowsCredentials`` is `true`: it is made anew
-/// for each redirect within the origin, and never for another origin. A request with an `Authorization` field of its own, and
-/// one that is ``Authorization/anonymous``, are sent as they are. A request whose content can be read only once is not sent
+/// A 401 is returned if it rejects the credential itself, or if its challenge is weaker than one that the origin has accepted before: with MD5 after SHA-256, or without a quality of protection after one with it. The 500 origins used last are remembered.
+///
+/// The credential is only sent to the origin of the request, if ``RequestContext/allowsCredentials`` is `true`: it is computed
+/// again for each redirect within the origin, and never for another origin. A request with an `Authorization` field of its own,
+/// and one that is ``Authorization/anonymous``, are sent unchanged. A request whose content can be read only once is not sent
 /// again.
 ///
 /// Responses are cached and shared for the user by whose name the interceptor was created. Digest does not encrypt: use it with
@@ -28,7 +28,7 @@ public final class Digest: ExchangeInterceptor {
 
     private struct Known {
         var session: DigestSession?
-        /// What the origin has accepted, also of earlier sessions.
+        /// The protection that the origin has accepted, also in earlier sessions.
         var proven = DigestChallenge.Protection()
     }
 
@@ -158,7 +158,7 @@ public final class Digest: ExchangeInterceptor {
         }
     }
 
-    /// Notes whether the server has accepted a nonce, and the next one.
+    /// Records whether the server has accepted a nonce, and the next one.
     private func settle(_ response: RawResponse, of used: DigestSession, after nonce: String, for origin: Origin) {
         let next = response.headers["Authentication-Info"].flatMap {
             AuthenticationChallenge.parameters(in: $0)["nextnonce"]

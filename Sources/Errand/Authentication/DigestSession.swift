@@ -69,7 +69,7 @@ struct DigestChallenge: Sendable, Equatable {
         text.utf8.count <= maximumByteCount && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Returns why none of some challenges is responded to, or `nil` if none is of Digest.
+    /// Returns why none of the challenges can be responded to, or `nil` if none is of Digest.
     static func words(forUnsupported challenges: [AuthenticationChallenge]) -> String? {
         guard let challenge = challenges.first(where: { $0.isScheme("Digest") }) else { return nil }
         if challenges.contains(where: { DigestChallenge($0) != nil }) {
@@ -79,7 +79,7 @@ struct DigestChallenge: Sendable, Equatable {
         return "; Digest cannot respond to the challenge, whose algorithm is \(algorithm)"
     }
 
-    /// What a response to a challenge is protected by.
+    /// The protection of a response to a challenge.
     struct Protection: OptionSet, Sendable {
         let rawValue: Int
         static let sha256 = Protection(rawValue: 1)
@@ -113,7 +113,7 @@ struct DigestSession: Sendable {
     var isProven = false
     private let user: String
     private let clientNonce: String
-    /// The hash of A1, which is that of the first request for all algorithms (section 3.4.2).
+    /// The hash of A1 of the first request, for all algorithms (section 3.4.2).
     private let secret: String
     /// The number of requests with the nonce.
     private var count: UInt32 = 0
@@ -143,8 +143,8 @@ struct DigestSession: Sendable {
     ///   - method: The method.
     ///   - target: The path and the query, as they are sent.
     ///   - body: The content of the request, or `nil` if it is not in memory.
-    /// - Returns: The value, or `nil` if the server requires a hash of a content that is not in memory, or a quality of
-    ///   protection that is not known.
+    /// - Returns: The value, or `nil` if the server requires a hash of content that is not in memory, or an unknown quality of
+    ///   protection.
     func authorization(method: HTTPMethod, target: String, body: Data?) -> String? {
         let algorithm = challenge.algorithm
         var quality: String?

@@ -1,15 +1,15 @@
-/// The maximum number of refreshes that a ``AuthenticationSession`` starts within a time, so that a server that rejects every
+/// The maximum number of refreshes that an ``AuthenticationSession`` starts within a time, so that a server that rejects every
 /// credential does not cause endless refreshes.
 public struct RefreshWindow: Sendable {
     /// The maximum number of refreshes that start in ``duration``; 0 allows none.
     ///
-    /// One that had no connection to its server doesn't count, nor does one before the last login. The default is 5.
+    /// A refresh without a connection to its server doesn't count, nor does one before the last login. The default is 5.
     public let maximumCount: Int
 
     /// The length of the window, which moves with time.
     ///
-    /// A failed refresh is remembered for as long; one that the network prevented, only by sends whose credential was not
-    /// rejected. The default is 30 seconds.
+    /// A failed refresh is remembered for the same time. If the network prevented it, only sends whose credential was not
+    /// rejected use that. The default is 30 seconds.
     public let duration: Duration
 
     /// The maximum time of a refresh; the next send after it cancels the refresh and starts another one.

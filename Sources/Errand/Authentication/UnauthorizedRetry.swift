@@ -10,7 +10,7 @@ struct UnauthorizedRetry: Sendable {
     ///
     /// Adapters run again for the repetition, so that signatures and nonces are fresh. An attempt that cannot be repeated,
     /// because its body can be read once or an earlier request took effect, fails with its unauthorized response; the
-    /// credential is refreshed all the same, so that the caller can send it again.
+    /// credential is refreshed nevertheless, so that the caller can send it again.
     func run(
         _ prepared: PreparedRequest,
         attempt number: Int,
