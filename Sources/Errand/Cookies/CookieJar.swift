@@ -11,30 +11,29 @@ public import Foundation
 ///
 /// By default there is no jar: cookies are neither kept nor sent. A jar belongs to the agents and services whose
 /// interceptors contain it; a service's is used in place of the config's. Cookies are received from every response,
-/// including redirects and errors, and are selected anew for each URL. A request's own `Cookie` field is sent in place
+/// including redirects and errors, and are selected again for each URL. A request's own `Cookie` field is sent in place
 /// of the jar's cookies.
 ///
 /// A cookie is sent to the host that has set it, or, if it has a `Domain`, to the hosts in that domain. A domain without a dot,
-/// such as `com`, and a part of an IP address are refused. Which other domains are public suffixes, such as `co.uk`, is not
-/// known: if you send requests to hosts that you don't trust and that share such a suffix, give each a jar of its own.
-/// `Secure` cookies are received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not,
-/// because your own program makes all requests. A jar keeps at most 50 cookies for each domain and 3000 in all, each of
-/// at most 4096 bytes and for at most 400 days; the least recently used ones are removed first. At most 256 are read
-/// from one response. A `Cookie` field has at most 32 KiB: cookies that are not `Secure` are omitted first, then
-/// cookies with a `Domain`, then the least recently sent ones.
+/// such as `com`, and a part of an IP address are rejected. Other public suffixes, such as `co.uk`, are not known: if you send
+/// requests to hosts that you don't trust and that share such a suffix, give each a jar of its own. `Secure` cookies are
+/// received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not, because your own program
+/// makes all requests. A jar keeps at most 50 cookies for each domain and 3000 in all, each of at most 4096 bytes and for at
+/// most 400 days; the least recently used ones are removed first. At most 256 are read from one response. A `Cookie` field has
+/// at most 32 KiB: cookies that are not `Secure` are omitted first, then cookies with a `Domain`, then the least recently sent
+/// ones.
 ///
-/// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies: not if they have
+/// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies, and not if they have
 /// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another
 /// identity. A request that was prepared before it, when there were cookies to send with it, and that waits, fails with
-/// ``NetworkError/Reason/credentialChanged``. If cookies only change while a request waits, it is sent with the current
-/// ones.
+/// ``NetworkError/Reason/credentialChanged``. If cookies only change while a request waits, it is sent with the current ones.
 public final class CookieJar: ExchangeInterceptor {
-    /// The error if a file is not one that a jar has written, or is not complete.
+    /// The error if a file was not written by a jar, or is not complete.
     public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
         /// The path of the file.
         public let path: String
 
-        /// What happened, and what to do.
+        /// The problem, and what to do.
         public var description: String {
             "\(path) is damaged, or not the file of a cookie jar; the jar began empty, and the next change replaces the file"
         }
@@ -132,8 +131,8 @@ public final class CookieJar: ExchangeInterceptor {
         return true
     }
 
-    /// Removes all cookies; responses that were stored or shared with them are not used again, and those that are still being
-    /// received set no cookies.
+    /// Removes all cookies; responses that were stored or shared with them are not used again, and responses that are still
+    /// being received set no cookies.
     public func removeAll() {
         state.withLock { state in
             state.store = CookieStore()
@@ -177,7 +176,7 @@ public final class CookieJar: ExchangeInterceptor {
     }
 
     func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String? {
-        // What later cookies would be sent after a redirect is not known when the response is looked up.
+        // The cookies after a redirect are not known when the response is looked up.
         isRedirected ? nil : scope(request.headers["Cookie"])
     }
 

@@ -11,7 +11,7 @@ struct CookieStore: Sendable {
     /// The maximum number of seconds by which the date of expiry of a cookie in the file may be wrong.
     static let datePrecision = 60.0
 
-    /// What a change means for the cookies that have a date of expiry.
+    /// The effect of a change on the cookies that have a date of expiry.
     enum Change {
         case none
         /// The date of a cookie has moved by less than ``datePrecision``.
@@ -33,7 +33,7 @@ struct CookieStore: Sendable {
             (self.cookie, created, used, savedDate) = (cookie, position, position, cookie.expires)
         }
 
-        /// The order in which cookies are removed: `https` ones and those that no other host can have set are last.
+        /// The order in which cookies are removed: `https` cookies and cookies that no other host can have set are last.
         func givesWay(before other: Stored) -> Bool {
             if cookie.isSecure != other.cookie.isSecure { return !cookie.isSecure }
             return cookie.isHostOnly == other.cookie.isHostOnly ? used < other.used : !cookie.isHostOnly
@@ -65,7 +65,7 @@ struct CookieStore: Sendable {
             .sortedUnspecialized { $0.created < $1.created }.map(\.cookie)
     }
 
-    /// Returns the cookies to send to an origin: those with longer paths first, then older ones first (RFC 6265, section 5.4).
+    /// Returns the cookies to send to an origin, with longer paths first, then older ones first (RFC 6265, section 5.4).
     ///
     /// If they do not fit into a field, the first ones in the order of removal are omitted.
     mutating func cookies(for origin: CookieOrigin, at now: Date, isUse: Bool = true) -> [Cookie] {
@@ -107,7 +107,7 @@ struct CookieStore: Sendable {
     ///   - cookie: The cookie.
     ///   - isSecure: Whether it comes from a response over `https`.
     ///   - now: The current time.
-    /// - Returns: What has changed of the cookies with a date of expiry, including removed ones.
+    /// - Returns: The change of the cookies with a date of expiry, including removed ones.
     mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Change {
         if !isSecure, !cookie.isSecure, coversSecureCookie(cookie, at: now) { return .none }
         var list = domains[cookie.domain] ?? []
@@ -127,7 +127,7 @@ struct CookieStore: Sendable {
             let before = list.count
             list.removeAll { $0.cookie.isExpired(at: now) }
             if list.count == before {
-                // Cookies over http must not displace those that only https may set (RFC 6265bis, section 5.7).
+                // Cookies over http must not displace cookies that only https may set (RFC 6265bis, section 5.7).
                 let first = list.indices.min { list[$0].givesWay(before: list[$1]) }
                 guard let first, isSecure || !list[first].cookie.isSecure else { return .none }
                 if list.remove(at: first).cookie.expires != nil { change = .cookies }
@@ -170,7 +170,7 @@ struct CookieStore: Sendable {
         }
     }
 
-    /// Removes the expired cookies, and if that is not enough, the tenth of all that gives way first.
+    /// Removes the expired cookies, and if that is not enough, the first tenth in the order of removal.
     private mutating func makeRoom(at now: Date) {
         guard !removeAll(where: { $0.isExpired(at: now) }) || count > Self.maximumCount else { return }
         let all = domains.values.joined().sortedUnspecialized { $0.givesWay(before: $1) }
