@@ -2,8 +2,7 @@ internal import Foundation
 
 /// The requests that were sent in one attempt.
 ///
-/// They decide about retries and repetitions after a refresh, and not the request before adapters, interceptors and
-/// redirects.
+/// They determine retries and repetitions after a refresh, and not the request before adapters, interceptors and redirects.
 ///
 /// An attempt has one only if its requests can differ from the prepared request, or if it is not the first attempt.
 final class AttemptRecord: Sendable {
@@ -19,7 +18,7 @@ final class AttemptRecord: Sendable {
         var repetition = Repetition()
     }
 
-    /// What a refresh of the credential added to an attempt.
+    /// The repetitions and the time that a refresh of the credential added to an attempt.
     struct Repetition: Sendable {
         /// The number of requests that were repeated, which is at most 1.
         var count = 0

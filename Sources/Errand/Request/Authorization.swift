@@ -48,7 +48,7 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
 
     /// The value of the field, or `nil` if none is sent.
     ///
-    /// - Throws: ``NetworkError`` if the credentials are those of another user name.
+    /// - Throws: ``NetworkError`` if the user name of Basic contains a colon.
     var fieldValue: String? {
         get throws(NetworkError) {
             guard case .value(let scheme, let credentials) = scheme else { return nil }

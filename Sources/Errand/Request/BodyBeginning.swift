@@ -2,7 +2,7 @@
 ///
 /// They receive the response itself only after a download or a stream has ended, which may take hours.
 final class BodyBeginning: Sendable {
-    /// What one interceptor does for one request.
+    /// The closure of one interceptor for one request.
     final class Observation: Sendable {
         private let begin: @Sendable (RawResponse) -> Void
         private let state = Lock(false)
@@ -21,7 +21,7 @@ final class BodyBeginning: Sendable {
         }
     }
 
-    /// Whether the body is a stream, whose end is not that of an exchange for its host.
+    /// Whether the body is a stream, whose end does not count as the end of an exchange for its host.
     let isStream: Bool
     private let observations = Lock<[Observation]>([])
 

@@ -2,7 +2,7 @@
 ///
 /// One receiver belongs to one send, and is called by one attempt at a time.
 protocol BodyReceiver: AnyObject, Sendable {
-    /// What the formatter makes the model of, or `nil` if no body was received.
+    /// The value from which the formatter makes the model, or `nil` if no body was received.
     var received: (any Sendable)? { get }
 
     /// Whether a failed attempt may be repeated.
@@ -21,8 +21,8 @@ protocol BodyReceiver: AnyObject, Sendable {
     /// - Throws: An error that ends the attempt.
     func willAttempt(_ request: inout OutgoingRequest, of send: any ReceivedSend) async throws
 
-    /// The status by which the request's ``Acceptance`` judges a response: that of the complete content for a part that
-    /// the receiver has requested.
+    /// The status by which the request's ``Acceptance`` judges a response. For a part that the receiver has requested, it is
+    /// the status of the complete content.
     func judgedStatus(of response: TransportResponse) -> Int
 
     /// Whether it takes a response that the request's ``Acceptance`` rejects, such as one to its own `Range`.
@@ -41,7 +41,7 @@ protocol BodyReceiver: AnyObject, Sendable {
     ///   - head: The same response without its body, with the redirects that led to it.
     ///   - request: The request that was sent.
     ///   - send: The send.
-    ///   - report: Reports progress, or `nil` if nobody observes it.
+    ///   - report: Reports progress, or `nil` if it is not observed.
     /// - Returns: The status of the response for the following stages.
     /// - Throws: An error that ends the attempt; see ``wantsAnotherResponse``.
     func receive(
@@ -52,7 +52,7 @@ protocol BodyReceiver: AnyObject, Sendable {
         report: ProgressReport?
     ) async throws -> Int
 
-    /// Releases what an unfinished body occupies. Called at the end of the send, at which an attempt may still run.
+    /// Releases the resources of an unfinished body. Called at the end of the send, when an attempt may still run.
     func end()
 
     typealias ProgressReport = @Sendable (TransferProgress) async -> Void
@@ -64,13 +64,13 @@ extension BodyReceiver {
     func judgedStatus(of response: TransportResponse) -> Int { response.statusCode }
 }
 
-/// What a receiver has to know of its send.
+/// The facts about a send that its receiver needs.
 protocol ReceivedSend: Sendable {
     var secrets: Secrets { get }
     /// The maximum size of the body.
     var maximumBodySize: Int { get }
     /// A digest of the user for whom the request is sent, or `nil` if the user is not known.
     var userDigest: String? { get }
-    /// Whether what was sent shows that hooks, or a login on the way, have made the response another user's.
+    /// Whether hooks, or a login on the way, have made the response another user's.
     var isOfOtherUser: Bool { get }
 }

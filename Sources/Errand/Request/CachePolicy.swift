@@ -1,8 +1,9 @@
 /// When a stored response may be used, and how old it may be.
 ///
-/// Every policy except ``networkOnly`` stores what it fetches in the ``ResponseCache`` of the config; without one,
-/// nothing is stored, which is reported as ``Diagnostic/cachePolicyWithoutCache``. ``CacheStorage`` selects another cache. ``http`` applies the directives of the response (RFC 9111). All others apply your ages, whatever
-/// the server's directives: only `Vary` always applies, and a response with `no-store` is kept in memory at most.
+/// Every policy except ``networkOnly`` stores what it fetches in the ``ResponseCache`` of the config; without one, nothing is
+/// stored, which is reported as ``Diagnostic/cachePolicyWithoutCache``. ``CacheStorage`` selects another cache. ``http``
+/// applies the directives of the response (RFC 9111). All others apply your ages instead of the server's directives, except
+/// that `Vary` always applies, and a response with `no-store` is kept in memory at most.
 ///
 /// In a request, write `var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }`.
 public enum CachePolicy: Sendable, Hashable {

@@ -30,7 +30,7 @@ final class CacheValidation: Sendable {
         init(_ response: RawResponse) { timing = response.timing }
     }
 
-    /// Whether the request asks for the missing part of the stored response (RFC 9110, section 13.1.5).
+    /// Whether the request is for the missing part of the stored response (RFC 9110, section 13.1.5).
     private var isContinuation: Bool { conditions.contains("If-Range") }
 
     /// Returns the response of an attempt, or the updated stored response if the server validated it.

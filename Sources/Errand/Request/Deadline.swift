@@ -1,4 +1,4 @@
-/// The time by which a whole send must have ended.
+/// The time by which a send must have ended.
 ///
 /// A class, because an optional large structure is copied by unspecialized code of the runtime.
 final class Deadline: Sendable {
@@ -7,14 +7,14 @@ final class Deadline: Sendable {
     /// The time by which it must have ended, on the agent's timeline.
     let time: Duration
     let timeline: Timeline
-    /// Whether it is that of a batch or a chain, which its requests inherit.
+    /// Whether it belongs to a batch or a chain, whose requests inherit it.
     private let isOfComposition: Bool
 
     /// - Parameters:
     ///   - limit: The maximum duration of the send, limited to a century.
     ///   - start: The time when it started, on the timeline.
     ///   - timeline: The agent's timeline.
-    ///   - isOfComposition: Whether it is that of a batch or a chain.
+    ///   - isOfComposition: Whether it belongs to a batch or a chain.
     init(_ limit: Duration, from start: Duration, on timeline: Timeline, isOfComposition: Bool = false) {
         self.limit = limit
         self.isOfComposition = isOfComposition
@@ -27,7 +27,7 @@ final class Deadline: Sendable {
 
     /// The failure of a send that has not ended by then.
     var error: NetworkError {
-        NetworkError(.deadlineExceeded(limit)).with(note: isOfComposition ? ": that of the batch or chain" : nil)
+        NetworkError(.deadlineExceeded(limit)).with(note: isOfComposition ? " (the batch's or chain's)" : nil)
     }
 
     /// Returns this deadline, or another one that is earlier.
@@ -43,7 +43,7 @@ final class Deadline: Sendable {
 
     /// Waits until the time has passed, then signals.
     ///
-    /// - Returns: What its owner cancels when the send has ended.
+    /// - Returns: The wait, which its owner cancels when the send has ended.
     func watch(_ stop: StopSignal) -> DeadlineWatch {
         if let timer = timeline.deadlineTimer { return .shared(timer, timer.add(stop, at: time)) }
         return .own(
@@ -55,10 +55,10 @@ final class Deadline: Sendable {
     }
 }
 
-/// The waiting for one deadline.
+/// The wait for one deadline.
 enum DeadlineWatch: Sendable {
     case shared(DeadlineTimer, Int)
-    /// On a clock for tests, whose number of sleeping tasks is that of the running sends.
+    /// On a clock for tests, which has as many sleeping tasks as sends run.
     case own(Task<Void, any Error>)
 
     func cancel() {

@@ -1,9 +1,9 @@
 /// What happens to a send if an equal one is in flight.
 ///
 /// Sends are equal if they have the same type, service, credentials, cache policy, acceptance, filter and limits of the
-/// exchange, and the same method, URL, header fields and body or the same ``Request/duplicateKey``. The header fields
-/// are those before adapters, without `Idempotency-Key`. A request whose body is read while it is sent has no equal
-/// without such a key.
+/// exchange, and the same method, URL, header fields and body or the same ``Request/duplicateKey``. The header fields are
+/// compared before adapters run, without `Idempotency-Key`. Without a ``Request/duplicateKey``, a request whose body is read
+/// while it is sent equals no other.
 public enum DuplicatePolicy: Sendable, Hashable {
     /// Both sends run; a send with this policy does not affect others either.
     case allow

@@ -62,7 +62,7 @@ extension GeneralRequest {
         formatted(by: JSONFormatter(at: path))
     }
 
-    /// Returns a copy whose model is decoded from the whole payload: as JSON, or as text for `String` and bytes for
+    /// Returns a copy whose model is decoded from the complete payload: as JSON, or as text for `String` and bytes for
     /// `Data`.
     public consuming func expecting<T: Decodable & SendableMetatype>(
         _ type: T.Type
@@ -70,7 +70,7 @@ extension GeneralRequest {
         GeneralRequest<DefaultFormatter<T>>(base: base, changes: changes, formatter: DefaultFormatter())
     }
 
-    /// Returns a copy whose model is decoded from the whole payload, by a type that may be `Decodable` only on an actor.
+    /// Returns a copy whose model is decoded from the complete payload, by a type that may be `Decodable` only on an actor.
     public consuming func expecting<T: Decodable>(_ type: T.Type) -> GeneralRequest<DecodableFormatter<T>> {
         formatted(by: DecodableFormatter())
     }

@@ -1,8 +1,8 @@
 #if DEBUG
 internal import Foundation
 
-/// Finds the stored properties of a request that look like members of ``Request``, and that Swift ignores: those that only a
-/// subclass declares, and those of another type; and parameters that are members.
+/// Finds two kinds of stored properties: properties that look like members of ``Request`` but that Swift ignores, because only
+/// a subclass declares them or their type differs, and parameters that are members.
 enum IgnoredMembers {
     private static let known = Lock<[ObjectIdentifier: [Diagnostic]]>([:])
 
@@ -27,7 +27,7 @@ enum IgnoredMembers {
         return mistyped(request, stored)
     }
 
-    /// Returns the values of the properties by their names, of a subclass only its own.
+    /// Returns the values of the properties by their names; for a subclass, only its own.
     private static func storedProperties(_ mirror: Mirror) -> [String: Any] {
         // The children of an enum are the values of its case.
         guard mirror.displayStyle != .enum else { return [:] }
@@ -40,7 +40,7 @@ enum IgnoredMembers {
     /// Finds the members that only a subclass declares; a stored property never overrides another one.
     private static func inherited(_ mirror: Mirror) -> Diagnostic? {
         let chain = Array(sequence(first: mirror) { $0.superclassMirror })
-        // The conformance is that of the outermost class that has one.
+        // The outermost class with a conformance provides it.
         guard let place = chain.lastIndex(where: { $0.subjectType is any Request.Type }), place > 0 else { return nil }
         let ignored = Set(chain[..<place].flatMap { $0.children.compactMap(\.label) }).intersection(members)
         guard !ignored.isEmpty else { return nil }
@@ -76,7 +76,7 @@ enum IgnoredMembers {
         if ignored.remove("formatter") != nil { found.append(.formatterOfAnotherModel("\(R.Model.self)", of: name)) }
         if !ignored.isEmpty { found.append(.mistypedMembers(ignored.sorted().map(spelling), of: name)) }
         if !sent.isEmpty { found.append(.membersSentAsParameters(sent.sorted().map(spelling), of: name)) }
-        // Of the members that are text, only this one is also a likely parameter: a path that isn't sent shows in the URL.
+        // Among the members that are text, only this one is also a likely parameter; a mistaken path shows in the URL.
         if parameters?.contains("tag") == true, stored["tag"].map({ type(of: $0) == String.self }) == true {
             found.append(.parametersNotSent(["tag"], of: name))
         }
@@ -149,7 +149,7 @@ enum IgnoredMembers {
         }
     }
 
-    /// Returns those members for which Swift inferred the default: a declaration of another type has no effect.
+    /// Returns the members for which Swift inferred the default: a declaration of another type has no effect.
     private static func associated<R: Request>(_ request: R.Type) -> [String: Any.Type] {
         var members: [String: Any.Type] = [:]
         if R.Filter.self == InheritedFilter.self { members["filter"] = R.Filter.self }

@@ -1,6 +1,6 @@
 /// The limits of time and size of a send.
 ///
-/// Each that is `nil` is inherited: request over service over config over library.
+/// A limit of `nil` is inherited: request over service over config over library.
 ///
 /// In a request, write `var limits: Limits { Limits(timeout: .seconds(5), deadline: .seconds(30)) }`.
 public struct Limits: Sendable, Hashable {
@@ -9,7 +9,7 @@ public struct Limits: Sendable, Hashable {
     /// The library default is 60 seconds.
     public var timeout: Duration?
 
-    /// The maximum time of the whole send, from its start to its model: waiting, attempts, retry delays, body and
+    /// The maximum time of the complete send, from its start to its model: waiting, attempts, retry delays, body and
     /// formatting.
     ///
     /// The library default is none.
@@ -17,7 +17,7 @@ public struct Limits: Sendable, Hashable {
 
     /// The maximum number of bytes of a body in memory, after content decoding.
     ///
-    /// That of a request is also the limit of its stream, or of the whole file of its download.
+    /// A request's own limit is also the limit of its stream, or of the complete file of its download.
     ///
     /// The library default is 64 MiB.
     public var maximumBodySize: Int?
@@ -38,7 +38,7 @@ public struct Limits: Sendable, Hashable {
     /// succeeded. A send that joins another by ``DuplicatePolicy/share`` does not fail. The library default is none.
     public var minimumInterval: Duration?
 
-    /// Creates limits; each that is omitted is inherited.
+    /// Creates limits; an omitted limit is inherited.
     public init(
         timeout: Duration? = nil,
         deadline: Duration? = nil,
@@ -65,7 +65,7 @@ public struct Limits: Sendable, Hashable {
 }
 
 extension Limits {
-    /// Returns these limits; each that is `nil` is that of another.
+    /// Returns these limits, with another's in place of `nil`.
     func over(_ base: Limits) -> Limits {
         Limits(
             timeout: timeout ?? base.timeout,

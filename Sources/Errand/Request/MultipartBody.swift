@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The body of a form: assembled while it is read, with a length that is known beforehand if those of its parts are.
+/// The body of a form: assembled while it is read, with a length that is known beforehand if the lengths of its parts are.
 struct MultipartBody: BodySource {
     let contentType: String
     let byteCount: Int64?
@@ -10,7 +10,7 @@ struct MultipartBody: BodySource {
     ///   - form: The form.
     ///   - isNested: Whether it is a part of another form.
     ///   - makeBoundary: Makes a random boundary.
-    /// - Throws: ``NetworkError`` if a file cannot be read, a header field is invalid, or a length is.
+    /// - Throws: ``NetworkError`` if a file cannot be read, or a header field or a length is invalid.
     init(
         _ form: MultipartForm,
         isNested: Bool = false,
@@ -98,7 +98,7 @@ struct MultipartBody: BodySource {
 extension MultipartForm.Part {
     /// Returns the header section of the part with the empty line after it.
     ///
-    /// - Throws: ``NetworkError`` if a name or value of a field contains what would end it.
+    /// - Throws: ``NetworkError`` if a name or value of a field contains characters that would end it.
     fileprivate func headerSection(isNested: Bool) throws(NetworkError) -> Data {
         var fields = HTTPHeaders()
         var disposition = isNested ? "attachment" : "form-data"

@@ -3,7 +3,7 @@ public import Foundation
 /// A form of several parts, such as fields and files (`multipart/form-data`, RFC 7578).
 ///
 /// A form is assembled while it is sent: files are read from disk, so its size is not limited by memory, and its length is
-/// known beforehand unless that of a source is not.
+/// known beforehand unless the length of a source is unknown.
 ///
 /// ```swift
 /// var form = MultipartForm()
@@ -27,7 +27,7 @@ public struct MultipartForm: Sendable {
         var fileName: String?
         /// The media type, or `nil` for none.
         var contentType: String?
-        /// Fields in addition to those of the form, or in their place.
+        /// Fields in addition to the form's own, or in their place.
         var headers: HTTPHeaders
         var content: Content
     }
@@ -37,7 +37,7 @@ public struct MultipartForm: Sendable {
     /// Creates a form without parts.
     public init() {}
 
-    /// The number of parts; those of a nested form count as one.
+    /// The number of parts; a nested form counts as one.
     public var count: Int { parts.count }
 
     /// Appends a field of text, which is sent as UTF-8 and without a media type.
@@ -45,7 +45,7 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - text: The value.
     ///   - name: The name of the field.
-    ///   - headers: Further header fields, which replace those of the form. They are validated when the request is built.
+    ///   - headers: Further header fields, which replace the form's own. They are validated when the request is built.
     public mutating func append(_ text: String, name: String, headers: HTTPHeaders = [:]) {
         parts.append(Part(name: name, headers: headers, content: .data(Data(text.utf8))))
     }
@@ -56,8 +56,8 @@ public struct MultipartForm: Sendable {
     ///   - data: The bytes.
     ///   - name: The name of the field.
     ///   - fileName: The file name, or `nil` if the part is not a file.
-    ///   - contentType: The media type; `nil` means that of the file name's extension, or else `application/octet-stream`.
-    ///   - headers: Further header fields, which replace those of the form. They are validated when the request is built.
+    ///   - contentType: The media type; `nil` means the type for the file name's extension, or else `application/octet-stream`.
+    ///   - headers: Further header fields, which replace the form's own. They are validated when the request is built.
     public mutating func append(
         _ data: Data,
         name: String,
@@ -74,9 +74,9 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - url: The URL of the file.
     ///   - name: The name of the field.
-    ///   - fileName: The file name to send; `nil` means that of the URL.
-    ///   - contentType: The media type; `nil` means that of the file name's extension, or else `application/octet-stream`.
-    ///   - headers: Further header fields, which replace those of the form. They are validated when the request is built.
+    ///   - fileName: The file name to send; `nil` means the URL's.
+    ///   - contentType: The media type; `nil` means the type for the file name's extension, or else `application/octet-stream`.
+    ///   - headers: Further header fields, which replace the form's own. They are validated when the request is built.
     /// - Throws: ``NetworkError`` with ``NetworkError/Reason/fileUnusable(_:)`` if there is no file to read.
     public mutating func append(
         file url: URL,
@@ -92,12 +92,12 @@ public struct MultipartForm: Sendable {
     /// Appends bytes that are supplied while they are sent.
     ///
     /// - Parameters:
-    ///   - source: The source. If its length is not known, neither is that of the form, which is then sent in chunks. If it
-    ///     can be read once, so can the form.
+    ///   - source: The source. If its length is not known, the form's length isn't either, and it is sent in chunks. If the
+    ///     source can be read only once, so can the form.
     ///   - name: The name of the field.
     ///   - fileName: The file name, or `nil` if the part is not a file.
-    ///   - contentType: The media type; `nil` means that of the file name's extension, or else `application/octet-stream`.
-    ///   - headers: Further header fields, which replace those of the form. They are validated when the request is built.
+    ///   - contentType: The media type; `nil` means the type for the file name's extension, or else `application/octet-stream`.
+    ///   - headers: Further header fields, which replace the form's own. They are validated when the request is built.
     public mutating func append(
         source: any BodySource,
         name: String,
@@ -115,7 +115,7 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - form: The nested form.
     ///   - name: The name of the field.
-    ///   - headers: Further header fields, which replace those of the form except its `Content-Type`.
+    ///   - headers: Further header fields, which replace the form's own except its `Content-Type`.
     public mutating func append(_ form: MultipartForm, name: String, headers: HTTPHeaders = [:]) {
         parts.append(Part(name: name, headers: headers, content: .form(form)))
     }

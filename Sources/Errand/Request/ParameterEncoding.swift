@@ -1,9 +1,8 @@
 /// The place and the format of parameters.
 ///
-/// In a request, write `var parameterEncoding: ParameterEncoding { .form }`, or with other styles
-/// `.query.arrays(.repeated)`. The defaults are `a[]=1` for arrays, `a[b]=1` for nested objects, `true` for Bool and
-/// ISO 8601 for Date. A style of ``inherited``, as in `.inherited.arrays(.repeated)`, replaces that of the inherited
-/// encoding.
+/// In a request, write `var parameterEncoding: ParameterEncoding { .form }`, or with other styles `.query.arrays(.repeated)`.
+/// The defaults are `a[]=1` for arrays, `a[b]=1` for nested objects, `true` for Bool and ISO 8601 for Date. A style of
+/// ``inherited``, as in `.inherited.arrays(.repeated)`, replaces the inherited encoding's style.
 public struct ParameterEncoding: Sendable, Hashable, CustomStringConvertible {
     /// The place and the format.
     public enum Format: String, Sendable, Hashable {
@@ -63,7 +62,7 @@ public struct ParameterEncoding: Sendable, Hashable, CustomStringConvertible {
     /// The style of dates, in every format.
     public var dates: Dates { ownDates ?? .iso8601 }
 
-    // The styles that were set; the others are the defaults, or those of the inherited encoding.
+    // The styles that were set; the others are the defaults, or the inherited encoding's.
     private var ownArrays: Arrays?
     private var ownNesting: Nesting?
     private var ownBooleans: Booleans?
@@ -139,7 +138,7 @@ public struct ParameterEncoding: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// The recursion is bounded, because the encoder limits the depth to that of the caller's type.
+    /// The recursion is bounded, because the encoder limits the depth to the depth of the caller's type.
     private func append(_ value: JSONValue, named name: String, to text: inout String) {
         switch value {
         case .object(let members):

@@ -41,7 +41,7 @@ extension Parameters {
             if !(key is any RawRepresentable) { names.insert(key.stringValue) }
             return nil
         }
-        // An error is that of the send.
+        // The send itself throws the error.
         _ = try? encoding(request, with: JSONValueEncoder(dates: .iso8601, keyFilter: keyFilter, omitsNil: true))
         return names
     }
@@ -114,7 +114,7 @@ extension JSONValue {
 }
 
 extension EncodingError {
-    /// What cannot be encoded, and its path, without the value.
+    /// The type that cannot be encoded, and its path, without the value.
     var place: String {
         guard case .invalidValue(let value, let context) = self else { return "a value cannot be encoded" }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")

@@ -88,8 +88,7 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     /// The names, in order.
     public var names: [String] { entries.map(\.name) }
 
-    /// Returns these parameters merged over others: they override values of equal names, in the position that those
-    /// have.
+    /// Returns these parameters merged over others: they override values of equal names, in the same positions.
     func over(_ base: Parameters) -> Parameters {
         guard !base.isEmpty else { return self }
         let own = Set(names)

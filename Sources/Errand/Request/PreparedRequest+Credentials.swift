@@ -36,7 +36,7 @@ extension PreparedRequest {
     /// Whether credentials are added to the request, unless it is moved or redirected.
     var mayHoldCredentials: Bool { credentials.areSent && !isAnonymous }
 
-    /// What a redirect to another origin removes.
+    /// The credentials that a redirect to another origin removes.
     var redirectCredentials: RedirectCredentials {
         RedirectCredentials(
             policy: credentials.policy,
@@ -48,9 +48,9 @@ extension PreparedRequest {
         )
     }
 
-    /// Removes credentials that adapters and interceptors added to a request for another origin, and all credentials of
-    /// a request that they moved to another origin; what a session's authenticator applied, from all URLs to which it does
-    /// not apply.
+    /// Removes credentials that adapters and interceptors added to a request for another origin, and all credentials of a
+    /// request that they moved to another origin; and a session's credential from all URLs to which its authenticator does not
+    /// apply.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
         if request.url != outgoing.url, let session = self.pinnedCredential?.session, !session.appliesTo(request.url) {
             let applied = request.credential

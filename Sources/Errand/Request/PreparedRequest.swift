@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Synchronization
 
-/// The `Sendable` snapshot of a request that the pipeline runs on; it refers to none of the request's own types.
+/// The `Sendable` snapshot of a request that the pipeline runs on; it does not refer to the request's own types.
 ///
 /// A class, because it is passed around often and is large.
 @dynamicMemberLookup
 final class PreparedRequest: Sendable, ReceivedSend {
-    /// The parts of the snapshot, some of which differ when the same request is sent again.
+    /// The parts of the snapshot; some of them differ when the same request is sent again.
     struct Parts: Sendable {
         var context: RequestContext
         /// The request before adapters; what every send reads is read here, because ``outgoing`` is a copy.
@@ -39,7 +39,8 @@ final class PreparedRequest: Sendable, ReceivedSend {
         let sendGates: [any SendGate]
         /// The time that its attempts waited for permits, or `nil` if nothing is throttled.
         let queued: Lock<Duration>?
-        /// What the JSON guard rejects at stage 7, because what follows decodes the body without a guard of its own.
+        /// The content that the JSON guard rejects at stage 7, because the following stages decode the body without a guard of
+        /// their own.
         let guarding: JSONGuard.Strictness
         /// Whether the formatter is the user's own and decodes a payload that was not guarded.
         let guardsPayload: Bool
@@ -110,13 +111,13 @@ final class PreparedRequest: Sendable, ReceivedSend {
     /// The origin of the request's own URL, before URL filters.
     var requestOrigin: Origin { built.requestOrigin }
 
-    /// The origins of its URL and of those of the CDN, before and after URL filters.
+    /// The origins of its URL and of the CDN's URLs, before and after URL filters.
     var ownOrigins: [Origin] { ([built] + self.fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
 
     var acceptance: Acceptance { settings.acceptance.value }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
-    /// That of the request, but never ``DuplicatePolicy/share`` for a body that is not in memory.
+    /// The request's policy, but never ``DuplicatePolicy/share`` for a body that is not in memory.
     var duplicatePolicy: DuplicatePolicy {
         let own = settings.request.duplicatePolicy
         return own == .share && receiver != nil ? .allow : own
@@ -127,7 +128,7 @@ final class PreparedRequest: Sendable, ReceivedSend {
     /// The origin of the URL: scheme, host and port.
     var origin: Origin { credentials.origin }
 
-    /// What is redacted, and removed from requests to another origin.
+    /// The names of values that are redacted, and removed from requests to another origin.
     var secrets: Secrets { settings.config.value.secrets }
 
     /// The decoding of its response, if the formatter has none of its own.
@@ -144,7 +145,7 @@ final class PreparedRequest: Sendable, ReceivedSend {
     /// The filter that unwraps the response.
     var filter: any ResponseFilter { settings.filter.value }
 
-    /// The maximum size of the body; the limits for bodies in memory are not for those that a receiver takes.
+    /// The maximum size of the body; the limits for bodies in memory do not apply to a receiver.
     var maximumBodySize: Int {
         let limit = settings.maximumBodySize
         return receiver != nil && limit.source != .request ? .max : limit.value ?? .max
@@ -179,10 +180,10 @@ struct ExchangeHook: Sendable {
     /// Whether another one is of the same interceptor.
     func isSame(as other: ExchangeHook) -> Bool { interceptor as AnyObject === other.interceptor as AnyObject }
 
-    /// Whether the identity is still that of the interceptor.
+    /// Whether the interceptor still has the identity.
     var isCurrent: Bool { identity.map(interceptor.isCurrent) ?? true }
 
-    /// Returns those of a list of interceptors that wrap each exchange, the outermost first.
+    /// Returns the interceptors of a list that wrap each exchange, the outermost first.
     static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int, for url: URL) -> [ExchangeHook] {
         if interceptors.isEmpty { return [] }
         let hooks = interceptors.enumerated().compactMap { place, interceptor in
@@ -190,7 +191,7 @@ struct ExchangeHook: Sendable {
                 ExchangeHook(hook: adapterCount + place, interceptor: $0, identity: $0.identity(for: url))
             }
         }
-        // Of several jars, that of the service replaces that of the config.
+        // A jar of the service replaces the config's jar.
         return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost).suffix(1)
     }
 }

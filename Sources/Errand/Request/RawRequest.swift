@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// Created by ``Request/raw``. The conditions for accepting a response still apply.
 public struct RawRequest<Base: Request>: RequestWrapper {
-    /// The whole body.
+    /// The complete body.
     public typealias Model = Data
 
     let base: Base
@@ -18,7 +18,7 @@ public struct RawRequest<Base: Request>: RequestWrapper {
 extension RawRequest: Sendable where Base: Sendable {}
 
 extension Request {
-    /// This request with the whole body as its model: without unwrapping an envelope and without formatting.
+    /// This request with the complete body as its model: without unwrapping an envelope and without formatting.
     ///
     /// `response(for: request.raw)` also returns the header section.
     public var raw: RawRequest<Self> { RawRequest(base: self) }

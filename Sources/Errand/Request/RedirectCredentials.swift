@@ -16,7 +16,7 @@ struct RedirectCredentials: Sendable {
     /// The header fields that describe the body, whatever added them.
     private static let describesBody = FieldNames(["Content-Type", "Content-Encoding", "Content-Language"])
 
-    /// The header fields that describe the response that is wanted, such as those of a stream of events or a resumed download.
+    /// The header fields that describe the requested response, such as for a stream of events or a resumed download.
     private static let describesResponse = FieldNames([
         "Accept", "Accept-Encoding", "Cache-Control", "If-Range", "Last-Event-ID", "Range",
     ])
@@ -24,7 +24,7 @@ struct RedirectCredentials: Sendable {
     /// The header fields that are bound to an origin even if the policy is `.anyOrigin`.
     private static let alwaysLeft = FieldNames(["Cookie", "Proxy-Authorization", "Origin", "Referer"])
 
-    /// Removes what belongs to the origin that the redirect leaves.
+    /// Removes the credentials of the origin that the redirect leaves.
     ///
     /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
     ///   interceptor replaced it.

@@ -105,8 +105,8 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         return location
     }
 
-    /// Whether POST becomes GET on 301 and 302, as is common practice, or any method but HEAD becomes GET on 303 (RFC
-    /// 9110, sections 15.4.2 to 15.4.4).
+    /// Whether the method becomes GET: POST on 301 and 302, by common practice, and any method but HEAD on 303 (RFC 9110,
+    /// sections 15.4.2 to 15.4.4).
     private func changesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
         switch status {
         case 301, 302: method == .post

@@ -36,7 +36,7 @@ public protocol Request<Model> {
     ///
     /// It is already-encoded text: valid escapes are kept, illegal characters are encoded, and `?` starts the query.
     /// Base and path are joined by exactly one slash. Write values that may contain any character as
-    /// `\(component: value)`, which encodes what would change the path. A relative path with `.` or `..` as a
+    /// `\(component: value)`, which encodes characters that would change the path. A relative path with `.` or `..` as a
     /// component, or with `#`, fails with ``NetworkError/Kind/invalidRequest``; in an absolute URL these are resolved
     /// and omitted (RFC 3986, section 5.2.4).
     ///
@@ -92,7 +92,7 @@ public protocol Request<Model> {
     /// Spelling: `var body: RequestBody { .json(order) }`, or `{ get throws { … } }`.
     var body: RequestBody { get throws }
 
-    /// The header fields, which override those of the service and the config; the default is none.
+    /// The header fields, which override the service's and the config's; the default is none.
     ///
     /// Spelling: `var headers: HTTPHeaders { ["Accept-Language": "en"] }`.
     var headers: HTTPHeaders { get }
@@ -212,7 +212,7 @@ public protocol Request<Model> {
 
     /// Accessories for this request only; the default is none.
     ///
-    /// They run inside those of the config and the service.
+    /// They run inside the accessories of the config and the service.
     ///
     /// Spelling: `var accessories: [any Accessory] { [printer] }`.
     var accessories: [any Accessory] { get }

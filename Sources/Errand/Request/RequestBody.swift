@@ -140,15 +140,15 @@ public struct RequestBody: Sendable {
 
     /// Returns a body with a value as JSON.
     ///
-    /// Its `Content-Type` is `application/json`, unless the headers of the request have one, or those of service or config another
-    /// JSON type, such as `application/vnd.api+json`.
+    /// Its `Content-Type` is `application/json`. A `Content-Type` in the request's headers replaces it, and so does another
+    /// JSON type in the headers of the service or the config, such as `application/vnd.api+json`.
     ///
     /// The value is encoded immediately; an error of its `encode(to:)` is thrown when the request is built.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: The encoder, which is used unchanged, or `nil` for one that sorts keys. The order of what it does not
-    ///     sort, such as the elements of a `Set`, differs between processes, and so does the cache key of the request.
+    ///   - encoder: The encoder, which is used unchanged, or `nil` for one that sorts keys. The order of values that it does
+    ///     not sort, such as the elements of a `Set`, differs between processes, and so does the cache key of the request.
     /// - Returns: The body.
     public static func json(_ value: some Encodable, encoder: JSONEncoder? = nil) -> RequestBody {
         let encoded = Result {

@@ -8,7 +8,7 @@ struct RequestContent: ~Copyable {
     let body: RequestBody
     /// The identifier of the JSON-RPC call that the request makes, or `nil`.
     let callID: JSONRPCID?
-    /// What the JSON guard rejects, because what follows decodes the body without a guard of its own.
+    /// The content that the JSON guard rejects, because the following stages decode the body without a guard of their own.
     let guarding: JSONGuard.Strictness
     /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
@@ -40,7 +40,7 @@ struct RequestContent: ~Copyable {
         let formatter = request.formatter
         // Not for each request, because a cast to a protocol looks up its conformance.
         let receiver = try isReceiving ? (request as? any ReceivingRequest)?.makeReceiver() : nil
-        // Only now, because what throws may not leave a part of it behind.
+        // Only now, so that an error leaves nothing half assigned.
         (self.custom, self.query, self.parameters, self.body) = (custom, query, parameters, body)
         self.callID = callID
         guarding = JSONGuard.Strictness(settings.filter.value, before: formatter)

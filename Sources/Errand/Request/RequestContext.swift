@@ -13,13 +13,13 @@ public struct RequestContext: Sendable, Identifiable {
     public var method: HTTPMethod { facts.method }
     /// The current URL, or `nil` until it is formed.
     public internal(set) var url: URL?
-    /// The path as the request declares it, which is shown in place of that of the URL.
+    /// The path as the request declares it, which is shown in place of the URL's path.
     var declared: DeclaredPath?
     /// The identifier of the request's ``Service``.
     public var serviceID: String { facts.serviceID }
     /// The request's own tag, or an empty string if it has none.
     public var tag: String { facts.tag }
-    /// The names of secrets of the agent's config, for what writes URLs, header fields or bodies.
+    /// The names of secrets of the agent's config, for code that writes URLs, header fields or bodies.
     public var secrets: Secrets { facts.secrets?.value ?? .usual }
     /// The number of the attempt, starting at 1; 0 before the first, and in events of progress and redirects.
     public internal(set) var attempt: Int
@@ -35,7 +35,7 @@ public struct RequestContext: Sendable, Identifiable {
     /// The values that the request or an earlier stage passes to later stages.
     public var attributes: [String: any Sendable]
 
-    /// What never changes, behind one reference, because a context is copied often.
+    /// The values that never change, behind one reference, because a context is copied often.
     private final class Facts: Sendable {
         let typeName: String
         let method: HTTPMethod

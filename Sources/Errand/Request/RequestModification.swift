@@ -17,14 +17,14 @@ extension ModifiableRequest {
     }
 }
 
-// The modifiers: what each does, and under the same name what makes any other request one that can be modified.
+// The modifiers, and functions of the same names that make any other request one that can be modified.
 
 extension ModifiableRequest {
     /// Returns a copy that belongs to a service.
     public consuming func service(_ service: Service) -> Self { with { $0.service = service } }
     /// Returns a copy whose path is resolved against the CDN's URL, or against the base URL if `flag` is `false`.
     public consuming func usingCDN(_ flag: Bool = true) -> Self { with { $0.usesCDN = flag } }
-    /// Returns a copy with a header field, which replaces those of the same name.
+    /// Returns a copy with a header field, which replaces fields of the same name.
     public consuming func header(_ name: String, _ value: String) -> Self { with { $0.addedHeaders[name] = value } }
     /// Returns a copy with other header fields, which replace the present ones.
     public consuming func headers(_ headers: HTTPHeaders) -> Self {
@@ -48,7 +48,7 @@ extension ModifiableRequest {
     public consuming func timeout(_ limit: Duration?) -> Self { with { $0.setLimit(\.timeout, limit) } }
     /// Returns a copy with another ``Limits/deadline``; `nil` removes the limit of an earlier modifier.
     public consuming func deadline(_ limit: Duration?) -> Self { with { $0.setLimit(\.deadline, limit) } }
-    /// Returns a copy with other limits of time and size; each that is `nil` is inherited.
+    /// Returns a copy with other limits of time and size; a limit of `nil` is inherited.
     public consuming func limits(_ limits: Limits) -> Self { with { ($0.limits, $0.addedLimits) = (limits, Limits()) } }
     /// Returns a copy with another priority among waiting requests.
     public consuming func priority(_ priority: Priority) -> Self { with { $0.priority = priority } }
@@ -93,7 +93,7 @@ extension Request {
     public func service(_ service: Service) -> ModifiedRequest<Self> { modified.service(service) }
     /// Returns a copy whose path is resolved against the CDN's URL, or against the base URL if `flag` is `false`.
     public func usingCDN(_ flag: Bool = true) -> ModifiedRequest<Self> { modified.usingCDN(flag) }
-    /// Returns a copy with a header field, which replaces those of the same name.
+    /// Returns a copy with a header field, which replaces fields of the same name.
     public func header(_ name: String, _ value: String) -> ModifiedRequest<Self> { modified.header(name, value) }
     /// Returns a copy with other header fields, which replace the present ones.
     public func headers(_ headers: HTTPHeaders) -> ModifiedRequest<Self> { modified.headers(headers) }
@@ -117,7 +117,7 @@ extension Request {
     public func timeout(_ limit: Duration?) -> ModifiedRequest<Self> { modified.timeout(limit) }
     /// Returns a copy with another ``Limits/deadline``; `nil` removes the limit of an earlier modifier.
     public func deadline(_ limit: Duration?) -> ModifiedRequest<Self> { modified.deadline(limit) }
-    /// Returns a copy with other limits of time and size; each that is `nil` is inherited.
+    /// Returns a copy with other limits of time and size; a limit of `nil` is inherited.
     public func limits(_ limits: Limits) -> ModifiedRequest<Self> { modified.limits(limits) }
     /// Returns a copy with another priority among waiting requests.
     public func priority(_ priority: Priority) -> ModifiedRequest<Self> { modified.priority(priority) }

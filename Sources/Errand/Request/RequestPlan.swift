@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// What a send would do, without sending: the final request, and the resolved settings with their sources.
+/// A description of a send, without sending: the final request, and the resolved settings with their sources.
 public struct RequestPlan: Sendable, CustomStringConvertible {
     /// A resolved setting.
     public struct Entry: Sendable, Hashable {
         /// The member of ``Request``, such as `limits.timeout`, or of ``NetworkConfig`` that it belongs to.
         public let name: String
-        /// The value in words, without secrets.
+        /// The value as text, without secrets.
         public let value: String
         /// The source of the value.
         public let source: SettingSource
@@ -37,7 +37,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
 
     /// The plan as lines of text, with the names of header fields and parameters but none of their values.
     ///
-    /// What the request, its service and the config set comes first, each with its source, then the defaults of the library.
+    /// Settings of the request, its service and the config come first, each with its source, then the defaults of the library.
     /// Empty settings are omitted.
     public var description: String {
         var lines = [
@@ -105,7 +105,7 @@ extension RequestPlan {
             case "authorization":
                 let isOther = !prepared.credentials.areSent && resolved.authorization.source < .request
                 let isWithheld = isOther && resolved.authorization.value != .anonymous
-                // The library's default says nothing about a session.
+                // The library's default is not about a session.
                 let own = resolved.authorization.source == .library ? "none" : "\(resolved.authorization.value)"
                 add(name, isWithheld ? "withheld: another origin" : own, resolved.authorization.source)
             case "credentialPolicy":

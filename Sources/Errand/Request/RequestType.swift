@@ -2,7 +2,7 @@
 ///
 /// A class, because every send looks them up.
 final class RequestType: Sendable {
-    /// The type, or that of the request that it changes: requests that differ by modifiers are of one type.
+    /// The type, or the type of the request that it changes: requests that differ by modifiers are of one type.
     let id: ObjectIdentifier
     let name: String
     /// Whether its model is `Void` by default, which Swift infers for a request that declares no `Model`.
@@ -22,7 +22,7 @@ final class RequestType: Sendable {
         isReceiving = type is any ReceivingRequest.Type
     }
 
-    /// Returns the facts about what a request sends: about the request of a step of a chain, or about its own type.
+    /// Returns the facts about the request that is sent: the request of a step of a chain, or the request itself.
     static func sent<R: Request>(by request: R) -> RequestType {
         let type = of(R.self)
         return type.isComposed ? (request as? any ComposedRequest)?.sentType ?? type : type

@@ -1,21 +1,22 @@
 internal import Foundation
 internal import Synchronization
 
-/// Who the user of a request is, as far as it is known before hooks run.
+/// The user of a request, as far as it is known before hooks run.
 ///
 /// A session or ``CacheIdentity/user`` names the user, whose tokens may change. Without a name, it is the owner of the declared
-/// credentials. What adapters and interceptors add is accounted for by their scopes; one without a scope leaves the user
+/// credentials. The scopes of adapters and interceptors account for what they add; a hook without a scope leaves the user
 /// unknown.
 struct RequestUser: Sendable {
     /// Whether all adapters and interceptors declare a scope, so that a response may be stored and shared.
     let isKnown: Bool
     /// Whether a session or the request names the user, whatever the tokens are.
     let isNamed: Bool
-    /// Whether nothing says that the hooks add something of one user.
+    /// Whether no user is named, and no hook declares a user's credential.
     var isAnyone: Bool { !isNamed && scopes.allSatisfy(\.isEmpty) }
     /// The scope of the session; empty if there is none, or nobody is logged in.
     let login: String
-    /// The header fields of the request that tell users apart: the declared credentials, and those whose name refers to a user.
+    /// The header fields of the request that distinguish users: the declared credentials, and fields whose name refers to a
+    /// user.
     let fields: [HTTPHeaders.Field]
     /// The secret with which the digest of declared credentials is keyed, because a short one could be guessed.
     var secret = ""
@@ -88,25 +89,25 @@ extension PreparedRequest {
     /// The adapters, then the interceptors.
     var hooks: [any CredentialScoping] { self.adapters + (self.interceptors as [any CredentialScoping]) }
 
-    /// The types of the hooks without a scope, because of which a response is neither stored nor shared.
+    /// The types of the hooks without a scope, which prevent storing and sharing a response.
     var hooksWithoutScope: [String] { zip(hooks, self.scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" } }
 
-    /// Whether an exchange of the send was not that of the user who was known before hooks ran.
+    /// Whether an exchange of the send had another user than the one known before hooks ran.
     var isOfOtherUser: Bool {
         self.userCheck?.hasFailed.load(ordering: .relaxed) == true || self.pinnedCredential?.hasLoggedIn == true
     }
 
-    /// Compares the scopes of adapters and interceptors now with those that were known before.
+    /// Compares the current scopes of adapters and interceptors with the earlier ones.
     func checkUser() {
         guard let userCheck = self.userCheck, !hooks.isEmpty else { return }
         let isSame = zip(hooks, self.scopes).allSatisfy { hook, scope in
-            // What the library's own add is compared at each exchange.
+            // The library's own hooks are compared at each exchange.
             hook is any ExchangeInterceptor || hook.credentialScope(for: context) == scope
         }
         if !isSame { userCheck.fail() }
     }
 
-    /// Compares the scope of an exchange that an interceptor of the library's own has changed with the one before.
+    /// Compares the scope of an exchange that one of the library's interceptors has changed with the earlier one.
     func checkUser(_ scope: String?, of hook: ExchangeHook) {
         guard let userCheck = self.userCheck, scope != self.scopes[hook.hook], !RequestUser(self).isNamed else {
             return
@@ -131,7 +132,7 @@ extension PreparedRequest {
     }
 }
 
-/// Whether an exchange of a send was another user's than the one who was known before.
+/// Whether an exchange of a send was not the known user's.
 final class UserCheck: Sendable {
     let hasFailed = Atomic(false)
 

@@ -73,7 +73,7 @@ struct RequestValues: Sendable {
     }
 }
 
-/// What modifiers have changed of a request; a member that is `nil` is the request's own.
+/// The members of a request that modifiers have changed; a member that is `nil` is the request's own.
 struct RequestChanges: Sendable {
     static let none = Shared(RequestChanges())
 
@@ -127,7 +127,7 @@ protocol RequestWrapper: Request {
     associatedtype Base: Request
     /// The wrapped request.
     var base: Base { get }
-    /// What replaces members of the wrapped request; by default, nothing.
+    /// The values that replace members of the wrapped request; by default, none.
     var changes: Shared<RequestChanges> { get }
 }
 

@@ -135,7 +135,7 @@ struct LogWireTests {
         #expect(own.hasSuffix("the deadline of 0.05 seconds has passed"), "\(own)")
         let inherited = await text { try await agent.send(BatchRequest(slow).deadline(.milliseconds(50))) }
         #expect(
-            inherited.contains("the deadline of 0.05 seconds has passed: that of the batch or chain"),
+            inherited.contains("the deadline of 0.05 seconds has passed (the batch's or chain's)"),
             "\(inherited)"
         )
     }
