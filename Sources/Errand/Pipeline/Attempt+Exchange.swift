@@ -11,7 +11,7 @@ extension Pipeline {
     ) async throws -> RawResponse {
         var context = prepared.context
         (context.url, context.declared) = (outgoing.url, outgoing.declared)
-        // What an adapter or interceptor moved to another origin has none of its credentials either.
+        // A request that an adapter or interceptor moved to another origin has none of its credentials either.
         context.allowsCredentials =
             try prepared.mayHoldCredentials && !redirects.contains(where: \.leavesOrigin)
             && prepared.allowsCredentials(for: outgoing.url)

@@ -71,7 +71,8 @@ extension PreparedRequest {
     }
 }
 
-/// The number of bytes that were read to be sent, and its progress; what isn't taken in time is replaced by the next.
+/// The number of bytes that were read to be sent, and its progress; a progress that isn't taken in time is replaced by the
+/// next.
 private final class Upload: Sendable {
     let updates: AsyncStream<TransferProgress>
     private let continuation: AsyncStream<TransferProgress>.Continuation
@@ -103,7 +104,7 @@ private final class Upload: Sendable {
     func end() { continuation.finish() }
 }
 
-/// A body that reports the number of bytes that were read of it.
+/// A body that reports the number of bytes that were read from it.
 private struct WatchedBody: BodySource {
     let base: OutgoingBody
     let upload: Upload

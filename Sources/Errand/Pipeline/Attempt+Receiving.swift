@@ -1,6 +1,6 @@
 internal import Foundation
 
-// Stage 6: what becomes of a response's body.
+// Stage 6: receives a response's body.
 
 extension PreparedRequest {
     /// Reads the body of a response into memory, or lets its receiver take it if the response is accepted.
@@ -85,7 +85,7 @@ extension PreparedRequest {
         settings.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
     }
 
-    /// Whether a header section promises the content that the receiver is for.
+    /// Whether a header section announces the content that the receiver is for.
     private func accepts(_ response: TransportResponse, to outgoing: OutgoingRequest) -> Bool {
         guard let receiver, !isRedirect(response) else { return false }
         let status = receiver.judgedStatus(of: response)
@@ -93,7 +93,7 @@ extension PreparedRequest {
         return acceptance.failure(of: head, hasBody: true) == nil
     }
 
-    /// Whether the receiver takes a response that is accepted; of a file, a filter first sees the error of the service.
+    /// Whether the receiver takes an accepted response; for a file, a filter first sees the error of the service.
     private func takesAccepted(_ response: TransportResponse) -> Bool {
         response.statusCode / 100 == 2 || receiver?.isStream == true || settings.filter.source == .library
     }

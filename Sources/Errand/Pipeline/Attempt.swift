@@ -3,7 +3,7 @@ internal import Foundation
 // Stages 6 to 8: one attempt.
 
 extension Pipeline {
-    /// Runs stage 6, with what may change the request on its way.
+    /// Runs stage 6, with the adapters and interceptors that may change the request.
     @inline(never)
     func adaptAndTransmit(
         _ prepared: PreparedRequest,
@@ -49,7 +49,7 @@ extension Pipeline {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
-        // What is of no exchange of this send was made by an interceptor, or kept from another send.
+        // A response from no exchange of this send was made by an interceptor, or kept from another send.
         if let check = prepared.userCheck, response.cacheNote?.send != prepared.context.id { check.fail() }
         return response
     }
@@ -140,7 +140,7 @@ extension Pipeline {
         }
     }
 
-    /// Sends one request to one URL, and reads the whole body.
+    /// Sends one request to one URL, and reads the complete body.
     func exchange(
         _ outgoing: consuming OutgoingRequest,
         of prepared: PreparedRequest,
@@ -169,7 +169,7 @@ extension Pipeline {
 
     /// Runs stages 7 and 8.
     ///
-    /// A stored response that the server validated and that is no longer accepted is requested anew.
+    /// A stored response that the server validated and that is no longer accepted is requested again.
     @inline(never)
     func judge(
         _ response: consuming RawResponse,
@@ -188,7 +188,7 @@ extension Pipeline {
         }
     }
 
-    /// Stage 7: marks a response that is not accepted, and limits what is decoded.
+    /// Stage 7: marks a response that is not accepted, and applies the JSON guard.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
         let method = prepared.built.outgoing.method
         func complete(_ error: NetworkError) -> NetworkError {
@@ -248,7 +248,7 @@ extension Error {
     }
 }
 
-/// The redirects that led to a request, and what the cache has to know of the first one.
+/// The redirects that led to a request, and the facts about the first one that the cache needs.
 private struct RedirectTrail {
     private let note: CacheNote?
     var redirects: [Redirect] = []
@@ -261,7 +261,7 @@ private struct RedirectTrail {
         note = isNoted ? CacheNote(send: id, sent: sent, ticket: ticket) : nil
     }
 
-    /// Completes a response with what came before it, and invalidates what its request has changed.
+    /// Completes a response with the redirects before it, and invalidates the stored responses that its request has changed.
     @inline(never)
     mutating func complete(
         _ response: inout RawResponse,
@@ -303,7 +303,7 @@ extension PreparedRequest {
         do {
             var payload = try content(of: response, attempt: attempt)
             if let failure = response.failure, !filter.recovers(from: failure, in: response) { throw failure }
-            // Such as of an error response that the filter accepts.
+            // Such as the body of an error response that the filter accepts.
             if let failure = response.bodyFailure { throw failure }
             if self.guardsPayload { try payload.guardTraps(of: response) }
             if payload.data.isEmpty, response.hasNoBody(to: method) { payload.isAbsent = true }
@@ -318,7 +318,7 @@ extension PreparedRequest {
         }
     }
 
-    /// Returns what the receiver has taken, or what the filter makes of the response.
+    /// Returns the content that the receiver has taken, or the payload that the filter returns.
     private func content(of response: RawResponse, attempt: Int) throws -> Payload {
         var payload: Payload
         if response.failure == nil, let received = receiver?.received {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-// What is reported of a send, once for each type of request.
+// The diagnostics of a send, once for each type of request.
 
 extension PreparedRequest {
     /// Whether its cache policy has no effect.
@@ -11,10 +11,10 @@ extension PreparedRequest {
         self.scopes.contains(nil) && (self.cacheUse != nil && settings.cache != nil || duplicatePolicy == .share)
     }
 
-    /// The hooks because of which its response is neither stored nor shared, or `nil` if it is.
+    /// The hooks that prevent storing and sharing its response, or `nil` if there are none.
     var scopeDiagnostic: Diagnostic? { lacksScope ? .hooksWithoutScope(hooksWithoutScope) : nil }
 
-    /// What is wrong with its cache policy, or `nil` if nothing is.
+    /// The problem with its cache policy, or `nil` if there is none.
     var cacheDiagnostic: Diagnostic? {
         guard ignoresCachePolicy else { return nil }
         if case .named(let name) = settings.cacheStorage.value { return .cachePolicyWithoutNamedCache(name) }
@@ -32,12 +32,12 @@ extension PreparedRequest {
 }
 
 extension Pipeline {
-    /// Reports what a response shows of the declarations of its request.
+    /// Reports problems of a request's declarations that its response shows.
     func diagnose(_ accepted: borrowing AcceptedResponse, as send: Send) async {
         if accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
     }
 
-    /// Reports what the declarations of a request show before it is sent.
+    /// Reports problems of a request's declarations before it is sent.
     func diagnose(_ request: some Request, _ prepared: PreparedRequest, as send: Send) async {
         for case let diagnostic? in [prepared.cacheDiagnostic, prepared.scopeDiagnostic] {
             await report(diagnostic, of: send)

@@ -36,7 +36,7 @@ extension Pipeline {
             await notifyEnd(of: send, Outcome(copy accepted), delivering: deliver, .success(response))  // 12
         }
         end(send)
-        // Cancelled too late for this send, but not for those that would follow it.
+        // Cancelled too late for this send, but not for the sends that would follow it.
         if let sequence = send.sequence, send.stop.reason == .cancelled { sends.endUnlessOthersRun(sequence) }
         return (model, accepted)
     }
@@ -81,8 +81,8 @@ extension Pipeline {
 
     /// Runs stages 9 and 10 of a response that was stored or may be.
     ///
-    /// It is stored once the model is created: what cannot be decoded is not usable later, and an older response that
-    /// can be decoded may still be used. A stored response that is no longer usable is removed and replaced.
+    /// It is stored once the model is created: a response that cannot be decoded is not usable later, and an older one that can
+    /// be decoded may still be used. A stored response that is no longer usable is removed and replaced.
     private func formatCached<R: Request>(
         _ accepted: inout AcceptedResponse,
         of request: R,
@@ -100,7 +100,8 @@ extension Pipeline {
             } else {
                 do {
                     let model = try send.format(&accepted, of: request, prepared, formatting)
-                    // The veto was called for a hit above; what the server validated is stored again unless it is vetoed.
+                    // The veto was called for a hit above; a response that the server validated is stored again unless it is
+                    // vetoed.
                     if caching.isHit
                         || caching.entry != nil && request.shouldCache(accepted.payload, of: accepted.response)
                     {
@@ -129,8 +130,8 @@ extension Pipeline {
 extension CacheStoring {
     /// Removes a stored response that its request has vetoed.
     ///
-    /// One that only cannot be decoded as the request's model may be of use to a request with another model, and is
-    /// replaced by the one that is fetched.
+    /// A response that cannot be decoded as the request's model may be usable for a request with another model. It is replaced
+    /// by the one that is fetched.
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
     fileprivate func discard(

@@ -130,7 +130,7 @@ extension Pipeline {
     private func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> AcceptedResponse
     {
         do {
-            // What waits for nothing else is checked right before its exchange.
+            // A send that waits for nothing else is checked right before its exchange.
             guard prepared.waitsElsewhere || hasForeignTransport else {
                 return try await attempt(prepared, validating: entry)
             }

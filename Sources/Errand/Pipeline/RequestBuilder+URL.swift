@@ -1,6 +1,6 @@
 internal import Foundation
 
-// The URL of a request: an absolute path as it is, or the base URL and the path joined.
+// The URL of a request: an absolute path unchanged, or the base URL and the path joined.
 
 extension RequestBuilder {
     /// A URL before filters and parameters.
@@ -9,7 +9,7 @@ extension RequestBuilder {
         case found(URLParts, DeclaredPath, isBelowBase: Bool)
         /// A path below a base URL, kept for the next request of the same type.
         case joined(URLParts, DeclaredPath, BaseURL)
-        /// The same base URL and path as those of an earlier request.
+        /// The same base URL and path as an earlier request's.
         case known(RecentURLs.Entry)
 
         var parts: URLParts {
@@ -19,7 +19,7 @@ extension RequestBuilder {
             }
         }
 
-        /// What is shown of the path, whatever changes the URL.
+        /// The shown path, whatever changes the URL.
         var declared: DeclaredPath {
             switch self {
             case .found(_, let declared, _), .joined(_, let declared, _): declared
@@ -59,7 +59,7 @@ extension RequestBuilder {
         return .joined(try parts(below: base), DeclaredPath(path, below: base.shownPath), base)
     }
 
-    /// Returns the URL of a request, that of an earlier one if it is the same.
+    /// Returns the URL of a request, from an earlier request if it is the same.
     func url(of parts: URLParts, at place: Place) throws(NetworkError) -> URL {
         let base: BaseURL
         switch place {
@@ -77,7 +77,7 @@ extension RequestBuilder {
 
     /// Returns an error with the URL of the request, before filters, if it has a valid one.
     func locating(_ error: NetworkError) -> NetworkError {
-        // The method, or the URL itself, may be what the error is about.
+        // The error may be about the method, or the URL itself.
         guard error.host == nil, error.reason != .invalidMethod, let place = try? place(),
             let url = try? place.parts.url()
         else { return error }
@@ -94,7 +94,7 @@ extension RequestBuilder {
             let declared = DeclaredPath(settings.request.path, below: base.shownPath)
             return Place.found(try parts(below: base), declared, isBelowBase: true)
         }
-        // What https protects is never sent without it.
+        // A request for https is never sent over http.
         let isSecure = places.first?.parts.origin.isSecure == true
         return places.dropFirst().filter { !isSecure || $0.parts.origin.isSecure }
     }

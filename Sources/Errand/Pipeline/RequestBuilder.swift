@@ -157,8 +157,8 @@ struct RequestBuilder {
 
     /// Whether header fields have a `Content-Type` to send in place of the one of the body.
     ///
-    /// It is the request's own, or that of the service or the config if the body is not known to be anything else: if both are
-    /// the same type, such as with a charset, if both are JSON, or if the body's is the general one of bytes.
+    /// The request's own field replaces the body's. A field of the service or the config does so if both are the same type,
+    /// such as with a charset, if both are JSON, or if the body's is the general type of bytes.
     private func declaresContentType(in headers: HTTPHeaders, inPlaceOf type: String) -> Bool {
         guard let declared = headers["Content-Type"] else { return false }
         if settings.request.headers.contains("Content-Type") { return true }
@@ -167,7 +167,7 @@ struct RequestBuilder {
         return own == inherited || own == "application/octet-stream"
     }
 
-    /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
+    /// Returns the header fields: the config's, overridden by the service's, then by the request's.
     private func headers(withCredentials areSent: Bool) throws(NetworkError) -> HTTPHeaders {
         var headers = settings.request.usesBaseHeaders ? config.inherited.headers : HTTPHeaders()
         let authorization = settings.authorization
@@ -211,7 +211,7 @@ extension PinnedCredential {
 }
 
 extension PreparedRequest.Parts {
-    /// Creates the parts of a request from its declarations, those of its service and the config, and its send.
+    /// Creates the parts of a request from its own declarations, its service's and the config's, and its send.
     fileprivate init(
         _ content: borrowing RequestContent,
         of settings: Settings,

@@ -50,7 +50,7 @@ struct RunningSends: Sendable {
         }
     }
 
-    /// What runs, each at a place of its own, because a dictionary takes ten times as long.
+    /// The running sends, each at its own place, because a dictionary takes ten times as long.
     private struct Places {
         private var running: [Running?] = []
         private var free: [Int] = []
@@ -72,7 +72,7 @@ struct RunningSends: Sendable {
         mutating func remove(at place: Int) -> Running? {
             let one = running[place].take()
             free.append(place)
-            // What many sends at once have needed is not kept.
+            // The memory for many sends at once is not kept.
             if isEmpty, running.count > 1_000 { self = Places() }
             return one
         }
@@ -80,12 +80,12 @@ struct RunningSends: Sendable {
 
     private struct State {
         var running = Places()
-        /// What cancels each send that was started with a handle, which may not have begun yet.
+        /// The closures that cancel sends that were started with a handle, which may not have begun yet.
         var started = Table<Int, @Sendable () -> Void>()
         var lastNumber = 0
         var sequences: [ObjectIdentifier: Sequence] = [:]
 
-        /// Adds a sequence, and those that it is a part of, none of which counts its sends.
+        /// Adds a sequence, and the sequences that contain it; none of them counts its sends.
         mutating func add(_ sequence: SendSequence) {
             var next: SendSequence? = sequence
             while let sequence = next, !sequence.isNoted.exchange(true, ordering: .relaxed) {
@@ -110,7 +110,7 @@ struct RunningSends: Sendable {
     /// Whether no send is running, and no sequence of sends.
     var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.sequences.isEmpty && $0.started.isEmpty } }
 
-    /// Records what was started with a handle, so that it ends with all sends although its task has not begun.
+    /// Records a send that was started with a handle, so that it ends with all sends although its task has not begun.
     ///
     /// - Parameter cancel: Cancels it; returns at once.
     /// - Returns: The number to pass to ``forget(started:)``, or `nil` for a request of a refresh, as in ``note(_:)``.
@@ -123,7 +123,7 @@ struct RunningSends: Sendable {
         }
     }
 
-    /// Forgets what was started, once it has ended.
+    /// Removes a started send, once it has ended.
     func forget(started number: Int?) {
         guard let number else { return }
         // What it holds is released outside of the lock.
@@ -177,7 +177,7 @@ struct RunningSends: Sendable {
         switch sequence.end {
         case .withItsSend: sequence.stop()
         case .onlyBetween: if !othersRun { sequence.stop() }
-        // It was ended with all, or not at all. That it is a part of another one changes nothing for that.
+        // It was ended with all, or not at all, even if it is a part of another one.
         case .withAllSends: if let outer = sequence.outer { endUnlessOthersRun(outer) }
         }
     }
@@ -191,7 +191,7 @@ struct RunningSends: Sendable {
         let (running, sequences, started) = state.withLock { state in
             (state.running.all, state.sequences, isEverything ? Array(state.started.values) : [])
         }
-        // Before their sends, none of which has then failed by itself.
+        // Before their sends, so that no send has failed by itself.
         if isEverything { for sequence in sequences.values { sequence.stop() } }
         for one in running where predicate(one.context) { one.stop() }
         for sequence in sequences.values where !isEverything && sequence.end != .withAllSends {
@@ -199,7 +199,7 @@ struct RunningSends: Sendable {
             if sequence.context.map(predicate) == true { sequence.stop() }
         }
         for cancel in started { cancel() }
-        // What has begun in them meanwhile.
+        // The sends that have begun in them meanwhile.
         let begun = state.withLock { state in state.running.all.filter { $0.sequence?.mustEnd == true } }
         for one in begun { one.stop() }
     }

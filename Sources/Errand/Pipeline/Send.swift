@@ -15,7 +15,7 @@ final class Send: Sendable {
     let context: RequestContext
     private let timeline: Timeline
     private let started: Duration
-    /// The deadline, by the send's own limit or that of its batch or chain; `nil` if there is none.
+    /// The deadline, by the send's own limit or its batch's or chain's; `nil` if there is none.
     let deadline: Deadline?
     let accessories: AccessoryChain
     /// Whether the send belongs to a composition.
@@ -133,7 +133,7 @@ final class Send: Sendable {
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
         if hasFile { return }
         if Task.isCancelled { throw CancellationError() }
-        // A stale response in place of one that was late is always late itself.
+        // A stale response in place of a late one is always late itself.
         if case .stale = source, prepared.deadline?.isOver == true { return }
         try prepared.deadline?.check(at: prepared.outgoing)
         if stop.mustEnd { throw CancellationError() }
@@ -154,7 +154,7 @@ final class Send: Sendable {
         watch?.withLock { $0 }?.cancel()
     }
 
-    /// Releases the file of a download that failed, so that whoever receives its error can begin another one.
+    /// Releases the file of a download that failed, so that the receiver of its error can begin another one.
     func releaseFile() {
         guard type.isReceiving, let receiver = prepared?.receiver, !receiver.isStream else { return }
         receiver.end()

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Synchronization
 
-/// Sends that follow one another, such as those of a poll, of pages, of a chain or of a stream of events, or many of which a
-/// limited number runs at once.
+/// Sends that follow one another, such as in a poll, pages, a chain or a stream of events, or many sends with a limit on how
+/// many run at once.
 ///
-/// `cancelAll` ends it by the context of the last one if none of them is running, and finds no context of what has not begun.
+/// If none of them is running, `cancelAll` ends it by the context of the last one. A send that has not begun has no context.
 final class SendSequence: Sendable {
     /// Which sends `cancelAll` ends the sequence with, besides ending it between two of them.
     enum End: Sendable {
@@ -12,8 +12,8 @@ final class SendSequence: Sendable {
         case withItsSend
         /// None, because it may continue after a send that was cancelled.
         case onlyBetween
-        /// All, but not some: each has a result of its own, or none would follow, and what has not begun has no context by
-        /// which it could be chosen.
+        /// All, but not some: each has a result of its own, or none would follow, and a send that has not begun has no context
+        /// by which it could be chosen.
         case withAllSends
     }
 
@@ -24,12 +24,12 @@ final class SendSequence: Sendable {
     let countsSends: Bool
     /// Whether a sequence that counts no sends is among those that `cancelAll` ends; belongs to ``RunningSends``.
     let isNoted = Atomic(false)
-    /// Ends what waits or would begin; returns at once.
+    /// Ends the sends that wait or would begin; returns at once.
     let stop: @Sendable () -> Void
     private let signal: StopSignal
     private let sends: RunningSends
 
-    /// For whom, and to which origins, the sends of a reader are sent; `nil` before the first.
+    /// The user and the origins of a reader's sends; `nil` before the first.
     private struct Identity {
         /// The origins that the first request was made for, before adapters and redirects.
         let origins: [Origin]
@@ -74,7 +74,7 @@ final class SendSequence: Sendable {
     /// - Throws: `CancellationError` if the sequence was ended, or its task cancelled.
     func check() throws { try signal.check() }
 
-    /// Checks that a send of a reader is for the user of the earlier ones, and notes its own.
+    /// Checks that a send of a reader is for the user of the earlier ones, and records its own.
     ///
     /// The steps of a chain, and the requests of a batch, each have a user of their own.
     ///
@@ -85,7 +85,7 @@ final class SendSequence: Sendable {
         var new = old ?? Identity(origins: prepared.ownOrigins, hooks: [])
         if let credential = prepared.pinnedCredential, credential.session.appliesTo(prepared.outgoing.url) {
             let service = prepared.settings.request.service.id
-            // A service may get another session, and a session may be that of several services.
+            // A service may get another session, and several services may have one session.
             let earlier = new.credentials.filter { $0 == service || $1.session === credential.session }.values
             guard earlier.allSatisfy(credential.continues) else { throw NetworkError(.credentialChanged) }
             new.credentials[service] = credential
