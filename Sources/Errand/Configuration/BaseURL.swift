@@ -10,7 +10,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     /// The components of the URL, or the reason why it is invalid.
     var parts: Result<URLParts, NetworkError.Reason.Boxed> { checked.parts }
 
-    /// What is shown of the path.
+    /// The shown path.
     var shownPath: String { checked.shownPath }
 
     /// Behind one reference, because it is copied with every config, service and send.
@@ -38,8 +38,8 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     /// Spaces and line breaks around the text are ignored. A secret in the path is interpolated as `\(secret: token)`, so that
     /// it is not shown.
     ///
-    /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind/invalidRequest``, whose description says what is wrong: no
-    ///   scheme, another scheme than http or https, no host, or a host that the system does not support.
+    /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind/invalidRequest``, whose description names the problem: no scheme,
+    ///   another scheme than http or https, no host, or a host that the system does not support.
     public init(_ text: String) throws {
         self.init(text: text.trimmingCharacters(in: .whitespacesAndNewlines))
         switch parts {

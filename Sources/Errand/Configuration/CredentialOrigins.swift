@@ -7,8 +7,8 @@ struct CredentialOrigins: Sendable, Equatable {
 
     init(keys: [Origin]) { self.keys = keys }
 
-    /// Creates the list from the origins of base URL and CDN and those listed, or from `requestOrigin` if there is neither
-    /// a base URL nor a list.
+    /// Creates the list from the origins of base URL and CDN and the listed origins, or from `requestOrigin` if there is
+    /// neither a base URL nor a list.
     ///
     /// - Parameters:
     ///   - base: The base URL that applies to the request, or `nil` if there is none.
@@ -60,7 +60,7 @@ extension Secrets {
     /// The header fields that contain credentials, whatever names a config's secrets contain.
     private static let credentialFields = FieldNames(["Authorization", "Cookie", "Proxy-Authorization"])
 
-    /// Returns whether a pair of a query is bound to an origin, which is so if its name is that of a secret.
+    /// Returns whether a pair of a query is bound to an origin, because its name is a secret's.
     func isCredential(pair: some StringProtocol) -> Bool {
         isSecret(queryName: String(pair.prefix { $0 != "=" }))
     }
@@ -81,7 +81,7 @@ extension URL {
         return try parts.url()
     }
 
-    /// Returns this URL without query pairs that are credentials, except those of another URL.
+    /// Returns this URL without query pairs that are credentials, except the pairs of another URL.
     func withoutCredentials(of secrets: Secrets, except own: URL?) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
         let kept = Set((own?.query(percentEncoded: true) ?? "").split(separator: "&").map(String.init))

@@ -1,4 +1,4 @@
-/// What requests inherit from their ``Service``, and what neither declares from the ``NetworkConfig``.
+/// The settings that requests inherit from their ``Service``, or else from the ``NetworkConfig``.
 ///
 /// Its properties are properties of both: `config.headers`, `service.headers`.
 public struct InheritedSettings: Sendable {
@@ -21,8 +21,8 @@ public struct InheritedSettings: Sendable {
 
     /// Further origins that receive the credentials of config and service: `["https://files.example"]`.
     ///
-    /// They are added to those of the base URL and the CDN; the service's are added to the config's. Only scheme, host and
-    /// port count. Without a base URL and without such a list, credentials are sent to the origin of each request's own
+    /// They are added to the origins of the base URL and the CDN; the service's are added to the config's. Only scheme, host
+    /// and port count. Without a base URL and without such a list, credentials are sent to the origin of each request's own
     /// URL. A request opts out with ``Request/credentialPolicy``. The default is none.
     public var credentialOrigins: [BaseURL] = []
 
@@ -34,10 +34,9 @@ public struct InheritedSettings: Sendable {
 
     /// The parameters of all requests; the service's override the config's.
     ///
-    /// A request opts out with `usesBaseParameters`. They are sent only to the origins that ``CredentialPolicy``
-    /// allows, those of each service among them, in the query or the body as the request's
-    /// ``Request/parameterEncoding`` determines. A request with a ``Request/body`` of its own sends them only if they
-    /// belong to the query.
+    /// A request opts out with `usesBaseParameters`. They are sent only to the origins that ``CredentialPolicy`` allows,
+    /// including the origins of each service. The request's ``Request/parameterEncoding`` determines whether in the query or
+    /// the body. A request with a ``Request/body`` of its own sends them only if they belong to the query.
     public var parameters = Parameters()
 
     /// The place and the format of the parameters of requests that have none of their own, such as `.form`.
@@ -47,8 +46,8 @@ public struct InheritedSettings: Sendable {
 
     /// The authorization of requests that have none of their own; by default, it is inherited, and the library has none.
     ///
-    /// The config's is sent to the origins that ``CredentialPolicy`` allows, those of each service among them. A service for
-    /// which it is not meant has one of its own, such as ``Authorization/anonymous``.
+    /// The config's is sent to the origins that ``CredentialPolicy`` allows, including the origins of each service. If it is
+    /// not meant for a service, give the service its own, such as ``Authorization/anonymous``.
     public var authorization = Authorization.inherited
 
     /// The session whose credential requests send, and which refreshes it after an unauthorized response.
@@ -61,7 +60,7 @@ public struct InheritedSettings: Sendable {
     /// By default, they are inherited; the library's are status codes 200 to 299 and any content type.
     public var acceptance = Acceptance.inherited
 
-    /// The filter that unwraps the envelope of responses, or `nil` for the config's; without one, the payload is the whole
+    /// The filter that unwraps the envelope of responses, or `nil` for the config's; without one, the payload is the complete
     /// body.
     public var filter: (any ResponseFilter)?
 
@@ -86,7 +85,7 @@ public struct InheritedSettings: Sendable {
 
     /// The limits of time and size.
     ///
-    /// Each that is `nil` is inherited; the library's are in ``Limits/library``.
+    /// A limit of `nil` is inherited; the library's are in ``Limits/library``.
     public var limits = Limits()
 
     /// The rules for which failures are retried; by default, they are inherited.

@@ -24,12 +24,12 @@ public protocol Interceptor: CredentialScoping {
     ) async throws -> RawResponse
 }
 
-/// An interceptor of the library's own that wraps each exchange, inside of all other interceptors: each redirect is an
-/// exchange of its own.
+/// An interceptor of the library that wraps each exchange, inside of all other interceptors: each redirect is an exchange of
+/// its own.
 ///
 /// Its context has the URL of the exchange, and allows credentials only for the origin of the attempt's first one.
 protocol ExchangeInterceptor: Interceptor {
-    /// Whether it is inside of those that aren't, wherever it is in the list.
+    /// Whether it is inside of all others, wherever it is in the list.
     var isInnermost: Bool { get }
 
     /// Returns the credential scope of a request that the interceptor has changed, or `nil` if its response does not belong
@@ -39,7 +39,7 @@ protocol ExchangeInterceptor: Interceptor {
     /// Returns the identity of the user of a request to a URL, or `nil` if there is none.
     func identity(for url: URL) -> String?
 
-    /// Returns whether an identity is not that of an earlier user.
+    /// Returns whether an identity does not belong to an earlier user.
     func isCurrent(_ identity: String) -> Bool
 
     /// Wraps an exchange of a request that was prepared for an identity.
@@ -88,8 +88,8 @@ public struct AttemptChain: Sendable {
     ///
     /// - Parameter request: The request to send, as received or changed. It is validated like one that adapters changed.
     /// - Returns: The response, of any status.
-    /// - Throws: The failure of the attempt: a ``NetworkError``, a `CancellationError`, or what an interceptor inside this
-    ///   one throws.
+    /// - Throws: The failure of the attempt: a ``NetworkError``, a `CancellationError`, or the error of an interceptor inside
+    ///   this one.
     public func callAsFunction(_ request: OutgoingRequest) async throws -> RawResponse {
         try await send(request)
     }
@@ -122,7 +122,7 @@ public struct SendChain: Sendable {
 
     /// Runs the rest of the send.
     ///
-    /// The response isn't returned: the agent keeps that of the last successful call.
+    /// The response isn't returned: the agent keeps the response of the last successful call.
     ///
     /// - Throws: The failure of the send.
     public func callAsFunction() async throws {

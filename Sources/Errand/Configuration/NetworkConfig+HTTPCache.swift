@@ -1,7 +1,7 @@
 public import Foundation
 
 extension NetworkConfig {
-    /// Returns a copy with a plain HTTP cache, as a browser has one: responses are stored in memory and on disk, and used
+    /// Returns a copy with a plain HTTP cache like a browser's: responses are stored in memory and on disk, and used
     /// as their servers allow (RFC 9111).
     ///
     /// ```swift

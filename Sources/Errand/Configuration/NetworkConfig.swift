@@ -3,7 +3,7 @@ public import Foundation
 /// The settings for all requests of an ``Agent``, which services and requests can override.
 ///
 /// A config is a value: `agent.config` may be replaced at any time, and a send uses the config from when it started. Its
-/// properties are the ones below and those of ``InheritedSettings``, such as `config.headers`.
+/// properties are the ones below and the properties of ``InheritedSettings``, such as `config.headers`.
 @dynamicMemberLookup
 public struct NetworkConfig: Sendable {
     fileprivate var shared: Shared<InheritedSettings>
@@ -108,9 +108,9 @@ public struct NetworkConfig: Sendable {
 final class ConfigSnapshot: Sendable {
     let value: NetworkConfig
     private let shared: Shared<InheritedSettings>
-    /// What services and requests inherit; read from here, because the config would be copied.
+    /// The settings that services and requests inherit; read from here, because the config would be copied.
     var inherited: InheritedSettings { _read { yield shared.value } }
-    /// Its secrets, for what must not know of the config.
+    /// Its secrets, for types that must not refer to the config.
     let secrets: Shared<Secrets>
     /// The filter of requests and services that have none.
     let filter: ResolvedSetting<any ResponseFilter>

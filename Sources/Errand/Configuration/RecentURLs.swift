@@ -5,7 +5,7 @@ internal import Foundation
 /// Parsing takes a tenth of the work of a send beside its transport. Each type of request has one place, which it may share with
 /// other types, and longer URLs have none, so the memory is bounded.
 final class RecentURLs: Sendable {
-    /// A URL below a base URL, and what it was made of.
+    /// A URL below a base URL, and the texts that it was made from.
     final class Entry: Sendable {
         let base: BaseURL
         let declared: DeclaredPath
@@ -21,9 +21,9 @@ final class RecentURLs: Sendable {
             isASCII = declared.text.utf8.allSatisfy { $0 < 0x80 }
         }
 
-        /// Whether it was made of a path with the same bytes; texts that Unicode calls equal are not the same URL.
+        /// Whether it was made from a path with the same bytes; canonically equivalent texts are not the same URL.
         func hasPath(_ other: String) -> Bool {
-            // Of two texts that Unicode calls equal and that have as many bytes, both are ASCII or neither is.
+            // If two canonically equivalent texts have the same number of bytes, both are ASCII or neither is.
             let path = declared.text
             return path == other && path.utf8.count == other.utf8.count
                 && (isASCII || path.utf8.elementsEqual(other.utf8))

@@ -20,9 +20,9 @@ public protocol CredentialScoping: Sendable {
     /// Returns the scope of the credentials that this type adds, such as a user ID; an empty string if it adds none, or the
     /// same for every user; or `nil` if it declares nothing, so that no response is stored or shared.
     ///
-    /// Only its digest is kept. It becomes part of the identity of a request before adapters and interceptors run, so that
-    /// no response is ever shared between two users. If it is another one when the request is sent, because the user has
-    /// changed, the response is neither stored nor shared. ``RequestContext/credentialScope`` has the one from before.
+    /// Only its digest is kept. It becomes part of the identity of a request before adapters and interceptors run, so that no
+    /// response is ever shared between two users. If the scope differs when the request is sent, because the user has changed,
+    /// the response is neither stored nor shared. ``RequestContext/credentialScope`` is the earlier scope.
     func credentialScope(for context: RequestContext) -> String?
 }
 

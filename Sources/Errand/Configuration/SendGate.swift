@@ -16,7 +16,7 @@
 /// A fresh cached response needs no gate unless ``guardsCache`` is `true`. A rejection counts as a failure of the network:
 /// ``CachePolicy/networkElseCache(maxStale:)`` falls back to a stale response.
 ///
-/// A gate that rejects sends because of reachability also rejects those that would succeed; prefer to let the network decide.
+/// A gate that rejects sends because of reachability also rejects sends that would succeed; prefer to try the network.
 public protocol SendGate: Sendable {
     /// Returns to admit a send, or throws to reject it.
     ///

@@ -2,8 +2,8 @@ public import Foundation
 
 /// One or several hosts that share headers, parameters and conventions.
 ///
-/// Each request names its service. The properties of a service are the ones below and those of ``InheritedSettings``, such as
-/// `service.headers`. Settings that a service does not have are taken from the ``NetworkConfig``.
+/// Each request names its service. The properties of a service are the ones below and the properties of ``InheritedSettings``,
+/// such as `service.headers`. Settings that a service does not have are taken from the ``NetworkConfig``.
 @dynamicMemberLookup
 public struct Service: Sendable, Identifiable {
     /// The name in contexts, plans and logs.
@@ -18,7 +18,7 @@ public struct Service: Sendable, Identifiable {
         var decoder: (any DataDecoder)?
     }
 
-    /// What its requests inherit.
+    /// The settings that its requests inherit.
     var inherited: InheritedSettings { _read { yield shared.value.inherited } }
 
     /// What a send reads at its start; not inlined, because all settings would be copied there.

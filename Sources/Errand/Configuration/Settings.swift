@@ -1,10 +1,10 @@
-/// What config, service and request declare for one send, and what of that holds.
+/// The declarations of config, service and request for one send, and the resolved settings.
 ///
 /// A class, because it is large and referenced from many places.
 final class Settings: Sendable {
     let config: ConfigSnapshot
     let request: RequestValues
-    /// The filter that unwraps the response, which is kept because every stage asks where it is from.
+    /// The filter that unwraps the response, which is kept because every stage reads its source.
     let filter: ResolvedSetting<any ResponseFilter>
 
     init(_ config: ConfigSnapshot, _ request: consuming RequestValues) {
