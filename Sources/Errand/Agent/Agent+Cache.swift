@@ -45,13 +45,13 @@ extension Agent {
 
     /// Stores a response as if it had just been received for a request, such as a part of another response.
     ///
-    /// It is not filtered, and the request's members are not called: it must be what the server would have sent. Does
-    /// nothing if the config has no cache.
+    /// It is not filtered, and the request's members are not called, so it must be what the server would have sent. If the
+    /// config has no cache, this method does nothing.
     ///
     /// - Parameters:
     ///   - response: The response; it is stored with the current date.
     ///   - request: The request whose entry it becomes.
-    /// - Returns: What can be awaited to know when the response is on disk, or `nil` if the config has no cache.
+    /// - Returns: The write to disk, which can be awaited, or `nil` if the config has no cache.
     /// - Throws: ``CacheMiss`` if the request's responses are not stored, and the errors that a send would throw before
     ///   its first attempt.
     @discardableResult
@@ -60,7 +60,7 @@ extension Agent {
         guard let cache else { return nil }
         let ticket = cache.ticket
         var response = response
-        // It is about another request.
+        // It belongs to another request.
         response.note = nil
         // A response that depends on everything would never be used.
         if CacheControl.varyNames(response.headers).contains("*") { throw CacheMiss.varyMismatch }

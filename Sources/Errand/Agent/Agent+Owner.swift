@@ -56,13 +56,13 @@ extension Agent {
 
     /// Abandons a send once its owner is deallocated.
     ///
-    /// Nothing notifies of that, so a task checks ten times a second.
+    /// There is no notification of that, so a task checks ten times a second.
     @MainActor
     func watch(_ handle: RequestHandle<Void>, while isWanted: @escaping @MainActor () -> Bool) {
         Task { @MainActor [weak handle] in
             while let current = handle, !current.isFinished {
                 guard isWanted() else { return current.abandon() }
-                // Nobody cancels it.
+                // It is not cancelled.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

@@ -4,9 +4,9 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send. A batch or a chain reports the progress of each of its requests.
     ///   - progress: Called in the background after each hundredth of a body, at least 64 KiB, and at its end, whatever its
-    ///     size; first that of the request's body, and then that of the response's, as ``TransferProgress/direction`` shows.
+    ///     size; first for the request's body, and then for the response's, as ``TransferProgress/direction`` shows.
     ///     Neither runs backwards: a body that is sent again, for a retry, a redirect or a new credential, is reported
-    ///     from the place on that was reached before. The end of the upload is reported once its response is accepted,
+    ///     from the position that was reached before. The end of the upload is reported once its response is accepted,
     ///     so a send that fails does not report it.
     /// - Returns: The model.
     /// - Throws: The errors of `send(_:)`.
@@ -23,9 +23,9 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send. A batch or a chain reports the progress of each of its requests.
     ///   - progress: Called in the background after each hundredth of a body, at least 64 KiB, and at its end, whatever its
-    ///     size; first that of the request's body, and then that of the response's, as ``TransferProgress/direction`` shows.
+    ///     size; first for the request's body, and then for the response's, as ``TransferProgress/direction`` shows.
     ///     Neither runs backwards: a body that is sent again, for a retry, a redirect or a new credential, is reported
-    ///     from the place on that was reached before. The end of the upload is reported once its response is accepted,
+    ///     from the position that was reached before. The end of the upload is reported once its response is accepted,
     ///     so a send that fails does not report it.
     /// - Returns: The model.
     /// - Throws: The errors of `send(_:)`.

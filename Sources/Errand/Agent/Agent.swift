@@ -35,7 +35,7 @@ public final class Agent: Sendable, RefreshClient {
         pipeline = Pipeline(transport: transport, timeline: Timeline(clock))
     }
 
-    /// The config of sends that start from now on; running sends keep the one that they started with.
+    /// The config of sends that start from now on; running sends keep the config from their start.
     ///
     /// Changing a property in place reads the config and writes it back, so if two tasks do so at once, one change can
     /// be lost. ``updateConfig(_:)`` loses none.
@@ -43,7 +43,7 @@ public final class Agent: Sendable, RefreshClient {
         get { currentConfig.value }
         set {
             let snapshot = ConfigSnapshot(newValue)
-            // What only the old config has is released outside of the lock: its deinitializer may use the agent.
+            // The old config is released outside of the lock, because a deinitializer may use the agent.
             let old = configs.withLock { current in
                 defer { current = snapshot }
                 return current
@@ -83,12 +83,12 @@ public final class Agent: Sendable, RefreshClient {
         }
     }
 
-    /// Cancels every running send, and what would be sent after it; each fails once with `CancellationError`, unless its
+    /// Cancels every running send, and the sends that would follow it; each fails once with `CancellationError`, unless its
     /// failure is ignored.
     ///
     /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and the
-    /// requests of `results(of:)` and `resultStream(of:)` that have not begun are not sent. What was started with a handle is
-    /// cancelled as by the handle, even if it has not begun.
+    /// requests of `results(of:)` and `resultStream(of:)` that have not begun are not sent. A send that was started with a
+    /// handle is cancelled as by the handle, even if it has not begun.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
@@ -98,7 +98,7 @@ public final class Agent: Sendable, RefreshClient {
     ///
     /// A poll, pages, a chain, a batch, a stream of events and `responses(for:)` consist of sends that follow one another.
     /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)` and
-    /// `resultStream(of:)` that have not begun have no context yet, and are sent when it is their turn, as is what was started
+    /// `resultStream(of:)` that have not begun have no context yet, and are sent in their turn. So is a send that was started
     /// with a handle just before.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token

@@ -49,8 +49,8 @@ extension AuthenticationSession {
 
     /// Starts a refresh in a task that the session owns; it ends by itself or with ``replace(_:)``.
     private func start(_ refresh: CredentialState<A.Credential>.Refresh, by agent: Agent) {
-        // Detached, so that it inherits nothing from the waiter that happens to come first except the refreshes that it
-        // is part of, so that none of them waits for itself.
+        // Detached, so that it inherits nothing from the first waiter except the refreshes that it is part of, none of which
+        // may wait for itself.
         let scope = RefreshScope(of: self)
         let task = Task.detached { await self.perform(refresh, in: scope, with: agent) }
         let isWanted = state.withLock { state in
@@ -70,7 +70,7 @@ extension AuthenticationSession {
         let result: Result<A.Credential, any Error>
         var failure = RefreshFailureKind.rejection
         do {
-            // Over before its waiters continue, who may release a task that was started in it.
+            // Over before its waiters continue, because they may release a task that was started in it.
             result = .success(try await scope.run { try await self.credential(for: refresh, with: agent) })
         } catch {
             failure = RefreshFailureKind(error)
@@ -107,8 +107,9 @@ extension AuthenticationSession {
 
     /// The error of a refresh for the sends that waited for it.
     ///
-    /// Errors of the library don't mention a refresh, so they become the underlying error of one that does; other
-    /// errors are unchanged. With a bare `CancellationError`, a caller would seem to have been cancelled itself.
+    /// Errors of the library don't mention a refresh, so they become the underlying error of a
+    /// ``NetworkError/Reason/refreshFailed``; other errors are unchanged. With a bare `CancellationError`, a caller would seem
+    /// to have been cancelled itself.
     private static func redacted(_ error: any Error) -> any Error {
         switch error {
         case is NetworkError, is ServiceError, is CancellationError: NetworkError(.refreshFailed, underlying: error)

@@ -11,19 +11,20 @@ internal import Foundation
 ///
 /// After an unauthorized response, one refresh runs in a task of the session. Cancelling a caller does not cancel it, so the
 /// result of a consumed refresh token is never lost. Other requests with an unauthorized response wait for it, and each is
-/// repeated once. If the refresh fails, all of them fail with its error; until the window of ``RefreshWindow`` has passed,
-/// or a new credential is set, requests with an unauthorized response fail at once with the same error, unless the refresh
-/// failed because of the network. Without a
-/// credential, requests are sent without one; only with a ``ChallengeAuthenticator`` an unauthorized response to them starts
-/// a refresh.
+/// repeated once. If the refresh fails, all of them fail with its error. Until the window of ``RefreshWindow`` has passed, or a
+/// new credential is set, further requests with an unauthorized response fail at once with the same error, unless the refresh
+/// failed because of the network.
+///
+/// While there is no credential, requests are sent without one. An unauthorized response to them starts a refresh only with a
+/// ``ChallengeAuthenticator``.
 public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     let authenticator: A
     /// The same authenticator, if it obtains credentials from unauthorized responses.
     let challenged: (any ChallengeAuthenticator<A.Credential>)?
     let timeline: Timeline
     let state: Lock<CredentialState<A.Credential>>
-    /// The kind of users: the type of the authenticator and what distinguishes it from others of its type; `nil` if that cannot
-    /// be read, so that its users are those of this session alone.
+    /// The kind of users: the type of the authenticator, and the values that distinguish it from others of its type; `nil` if
+    /// they cannot be read, so that its users belong to this session alone.
     private let kind: String?
     /// A name that is unique among all sessions of all processes.
     private let name = UUID().uuidString
@@ -52,11 +53,11 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     /// The credential of requests from now on, or `nil` if no user is logged in.
     public var credential: A.Credential? { state.withLock { $0.held?.credential } }
 
-    /// Replaces the credential; a running refresh is cancelled and its result ignored, and the ``RefreshWindow`` begins anew.
+    /// Replaces the credential; a running refresh is cancelled and its result ignored, and the ``RefreshWindow`` begins again.
     ///
     /// Sends that were prepared with the credential of another user, by ``Authenticator/scope(of:)``, fail with
-    /// ``NetworkError/Reason/credentialChanged`` and are not sent with the new one. Without a scope, every other credential is
-    /// that of another user.
+    /// ``NetworkError/Reason/credentialChanged`` and are not sent with the new one. Without a scope, every other credential
+    /// belongs to another user.
     public func login(_ credential: A.Credential) { replace(credential) }
 
     /// Removes the credential; a running refresh is cancelled and its result ignored.
@@ -77,7 +78,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     /// Returns the type of an authenticator, with a digest of the values that a struct or an enum was created with, such as the
     /// name of a realm; `nil` if one of them cannot be read, or there are too many.
     ///
-    /// They are the same in every process, unlike references. Those of an object may be changed while they are read.
+    /// They are the same in every process, unlike references. The values of an object may change while they are read.
     private static func kind(of authenticator: A) -> String? {
         let type = String(reflecting: A.self)
         var limit = maximumValueCount
@@ -91,7 +92,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     /// Returns the texts, numbers and cases in a value, with where each begins and ends; objects count as nothing.
     private static func values(in value: Any, depth: Int, limit: inout Int) -> [String]? {
         limit -= 1
-        // A value that contains itself only by references has no end otherwise.
+        // Otherwise a value that contains itself by references would have no end.
         guard limit > 0, depth < 8 else { return nil }
         switch value {
         case let value as any LosslessStringConvertible: return ["=", value.description]

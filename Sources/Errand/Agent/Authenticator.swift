@@ -2,7 +2,7 @@ public import Foundation
 
 /// A type that applies a credential to requests, detects unauthorized responses, and refreshes the credential.
 ///
-/// A ``AuthenticationSession`` holds the credential and runs one refresh at a time:
+/// An ``AuthenticationSession`` holds the credential and runs one refresh at a time:
 ///
 /// ```swift
 /// struct Tokens: Authenticator {
@@ -48,10 +48,9 @@ public protocol Authenticator<Credential>: Sendable {
     ///   - credential: The current credential.
     ///   - agent: The agent whose send needs it.
     /// - Returns: The credential of all requests from now on.
-    /// - Throws: The error for all sends that wait. A ``NetworkError``, a ``ServiceError`` or a `CancellationError`
-    ///   becomes the `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed`` and
-    ///   whose kind is ``NetworkError/Kind/unauthenticated``, or that of a failure of the network; any other error is
-    ///   thrown unchanged.
+    /// - Throws: The error for all sends that wait. A ``NetworkError``, a ``ServiceError`` or a `CancellationError` becomes the
+    ///   `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed`` and whose kind is
+    ///   ``NetworkError/Kind/unauthenticated``, or the kind of a network failure; any other error is thrown unchanged.
     func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential
 
     /// The responses that mean that the credential is no longer accepted. The default is status 401.
@@ -72,19 +71,18 @@ public protocol Authenticator<Credential>: Sendable {
     /// `false`.
     ///
     /// If that refresh fails, the old credential is sent and the server decides; the next one starts after the duration of the
-    /// ``RefreshWindow``, unless a server rejects the credential. If it returns a credential that should be
-    /// refreshed as soon, because its whole lifetime is shorter than the time ahead of its end, that one is sent until a
-    /// server rejects it.
+    /// ``RefreshWindow``, unless a server rejects the credential. If the new credential should be refreshed at once too,
+    /// because its lifetime is shorter than the time ahead of its end, it is sent until a server rejects it.
     func needsRefresh(_ credential: Credential) -> Bool
 
     /// Returns the identity of the credential's user, such as a user ID, which must be the same before and after a
     /// refresh.
     ///
-    /// Only its digest is kept. It becomes part of the identity of a request, so that no response is stored or shared
-    /// across users. Users of two authenticators may have equal identities if the authenticators differ in type, are those of
-    /// two services, or are structs that differ in a value. The properties of a class don't count: if its instances are for
-    /// several tenants, the identity has to contain which one. With `nil`, the default, the scope is unique to this login in
-    /// this process.
+    /// Only its digest is kept. It becomes part of the identity of a request, so that no response is stored or shared across
+    /// users. Users of two authenticators may have equal identities if the authenticators differ in type, belong to two
+    /// services, or are structs that differ in a value. The properties of a class don't count: if its instances are for several
+    /// tenants, the identity has to contain the tenant. With `nil`, the default, the scope is unique to this login in this
+    /// process.
     func scope(of credential: Credential) -> String?
 }
 
@@ -114,7 +112,7 @@ public protocol ChallengeAuthenticator<Credential>: Authenticator {
     /// Returns the credential for a response that rejected a request.
     ///
     /// Runs like ``Authenticator/refresh(_:with:)``, which is not called for this authenticator. If an unauthorized response
-    /// should reach the caller as it is, return `false` from ``Authenticator/isUnauthorized(_:of:)``; an error that is thrown
+    /// should reach the caller unchanged, return `false` from ``Authenticator/isUnauthorized(_:of:)``; an error that is thrown
     /// here reaches all sends that wait.
     ///
     /// - Parameters:
@@ -154,10 +152,10 @@ extension Authenticator {
 
 /// The statuses and service codes that mean that a credential is no longer accepted.
 public struct UnauthorizedResponse: Sendable, Hashable {
-    /// The status codes that mean so, whatever the body contains, unless the request's ``Acceptance`` accepts them.
+    /// The status codes that reject a credential, whatever the body contains, unless the request's ``Acceptance`` accepts them.
     public var statusCodes: Set<Int>
 
-    /// The codes of a ``ServiceError`` that mean so, whatever the status.
+    /// The codes of a ``ServiceError`` that reject a credential, whatever the status.
     public var serviceCodes: Set<ServiceCode>
 
     /// Creates the set; by default, status 401 and no service code.

@@ -17,14 +17,14 @@ struct ProgressUpdates: Sendable {
     /// Returns a sequence for one reader, which begins with the latest progress.
     ///
     /// It keeps more than the latest, because a reader that filters by direction needs the end of the upload, which the
-    /// response follows at once. A body whose length is known has some hundred.
+    /// response follows at once. A body of known length has about a hundred updates.
     func makeStream() -> AsyncStream<TransferProgress> {
         let (stream, observer) = AsyncStream.makeStream(
             of: TransferProgress.self,
             bufferingPolicy: .bufferingNewest(256)
         )
         let id = state.withLock { state -> Int? in
-            // Nobody reads yet, so this runs no code but the stream's own.
+            // There is no reader yet, so this runs only the stream's own code.
             if let latest = state.latest { observer.yield(latest) }
             guard !state.isFinished else { return nil }
             state.lastNumber &+= 1

@@ -8,7 +8,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         case running
         /// The download was paused; its bytes are kept if the rest can be requested alone.
         case paused
-        /// The send has this value; that of a send with a callback is `Void`.
+        /// The send has this value, which is `Void` for a send with a callback.
         case succeeded(Value)
         /// The send failed with this error.
         case failed(any Error)
@@ -20,7 +20,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
     struct Run: Sendable {
         /// The run before it, which may still have the file.
         let previous: Task<Void, Never>?
-        /// Its number among what was started, or `nil` for a request of a refresh.
+        /// Its number among the started sends, or `nil` for a request of a refresh.
         let number: Int?
     }
 
@@ -29,7 +29,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         var state = State.running
         /// Makes the task of a run, which calls ``perform(_:_:)``.
         var begin: (@Sendable (RequestHandle, Run) -> Task<Void, Never>)?
-        /// What cancels the latest run.
+        /// The closure that cancels the latest run.
         var stop: (@Sendable () -> Void)?
         var task: Task<Void, Never>?
         /// The number of runs that were paused and have not ended; they are the earliest.
@@ -58,7 +58,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
     /// - Parameters:
     ///   - request: The request.
     ///   - scope: The scope that owns the send, or `nil` for none.
-    ///   - sends: The running sends of the agent, with all of which it ends; `nil` if its send is one of them.
+    ///   - sends: The running sends of the agent, so that it ends with all of them; `nil` if its send is one of them.
     ///   - report: Called with the progress, or `nil`.
     init(
         _ request: some Request,
@@ -153,7 +153,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
     private func end(_ change: (inout Record) -> Void) {
         let stop = record.withLock { record in
             change(&record)
-            // Whoever waits for a paused download gets its end from another run, which sends nothing.
+            // Waiters for a paused download get its end from another run, which sends nothing.
             if record.isPaused { run(&record) }
             if !record.isDelivered { record.state = .cancelled }
             return record.stop
@@ -179,7 +179,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         (record.task, record.stop) = (task, { task.cancel() })
     }
 
-    /// Cancels the send, unless it is paused: then it is none.
+    /// Cancels the send, unless it is paused, because then it is not a send.
     private func endWithAllSends() { if !record.withLock({ $0.isPaused }) { cancel() } }
 
     /// Sends the request in the task of a run, unless the result is known or the run was paused meanwhile.
@@ -237,7 +237,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         }
     }
 
-    /// Records what cancels a send that has no task of its own.
+    /// Records the closure that cancels a send without a task of its own.
     func own(_ stop: @escaping @Sendable () -> Void) {
         record.withLock { $0.stop = stop }
         if isCancelled { stop() }
@@ -281,7 +281,7 @@ extension RequestHandle where Value == DownloadedFile {
 
     /// Continues a paused download; has no effect on any other.
     ///
-    /// What cannot be requested alone is downloaded again; see ``Request/downloading(to:_:)``.
+    /// If the rest cannot be requested alone, all of it is downloaded again; see ``Request/downloading(to:_:)``.
     public func resume() {
         record.withLock { record in
             guard record.isPaused else { return }
@@ -291,7 +291,7 @@ extension RequestHandle where Value == DownloadedFile {
     }
 }
 
-/// What scopes, batches and chains know of a handle, whatever its value.
+/// The part of a handle that scopes, batches and chains use, whatever its value.
 protocol StartedSend: AnyObject, Sendable {
     var tag: String { get }
     var isCancelled: Bool { get }

@@ -1,4 +1,4 @@
-/// An object that owns sends, such as those of one screen.
+/// An object that owns sends, such as the sends of one screen.
 ///
 /// When it is deallocated, its sends are cancelled and their completions aren't called.
 public final class RequestScope: Sendable {

@@ -3,10 +3,10 @@ extension Agent {
     /// one.
     ///
     /// ``CachePolicy/cacheThenNetwork(maxAge:)`` delivers two values if a response is stored;
-    /// ``CachePolicy/staleWhileRevalidate(maxAge:maxStale:)`` and ``CachePolicy/http`` deliver two if the stored
-    /// response is stale and may be used while it is revalidated; every other policy delivers one. For accessories,
-    /// each is a send of its own. The `source` of a value is where it came from. If the second send fails, its error is
-    /// thrown after the first value.
+    /// ``CachePolicy/staleWhileRevalidate(maxAge:maxStale:)`` and ``CachePolicy/http`` deliver two if the stored response is
+    /// stale and may be used while it is revalidated; every other policy delivers one. For accessories, each is a send of its
+    /// own. The `source` of a value is the cache or the network. If the second send fails, its error is thrown after the first
+    /// value.
     ///
     /// - Parameters:
     ///   - request: The request to send.
