@@ -1,9 +1,9 @@
 /// A type that observes sends, such as a loading indicator, a log or metrics.
 ///
-/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library. Its send waits
-/// for it, also after the deadline.
-/// Every send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path. A revalidation in
-/// the background is no send of a caller's, and produces only ``AccessoryEvent/didRevalidate(_:)``.
+/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library. Its send
+/// waits for it, also after the deadline. Every send produces exactly one `willStart`, `willStop` and `didStop`, in this order,
+/// on every path. A revalidation in the background is not a caller's send, and produces only
+/// ``AccessoryEvent/didRevalidate(_:)``.
 public protocol Accessory: Sendable {
     /// Receives an event of a send.
     ///
@@ -20,8 +20,8 @@ public enum AccessoryEvent: Sendable {
     /// Bytes of a body of more than 64 KiB, or of any file that is downloaded, were sent or received.
     ///
     /// It occurs after each hundredth of the body, at least 64 KiB, and at its end, and starts over with each attempt.
-    /// `send(_:progress:)` reports the progress of the whole send. Of responses, only those whose status is accepted are
-    /// reported. Sent bytes were passed to the system; only the response shows whether the server has received them.
+    /// `send(_:progress:)` reports the progress of the complete send. A response is reported only if its status is accepted.
+    /// Sent bytes were passed to the system; only the response shows whether the server has received them.
     case didProgress(TransferProgress)
     /// An attempt failed, and another one follows after a delay, which is zero if it goes to the next URL of a CDN.
     case willRetry(after: Duration, because: any Error)
@@ -33,8 +33,7 @@ public enum AccessoryEvent: Sendable {
     case willRefreshCredential(because: (any Error)?)
     /// A redirect is followed.
     case didRedirect(Redirect)
-    /// A declaration of the request has no effect, or probably another one than intended; once for each type of
-    /// request.
+    /// A declaration of the request has no effect, or probably not the intended one; once for each type of request.
     case didDiagnose(Diagnostic)
     /// The send has waited for a permit of the throttle.
     case didWait(Duration)

@@ -19,7 +19,7 @@ struct AccessoryChain: Sendable {
     /// - Parameters:
     ///   - event: The event.
     ///   - context: The send.
-    ///   - isFile: Whether a progress is that of a file, of which all accessories are notified, whatever its size.
+    ///   - isFile: Whether it is the progress of a file, which all accessories are notified of, whatever its size.
     @concurrent
     @inline(never)
     func notify(_ event: AccessoryEvent, of context: RequestContext, isFile: Bool = false) async {

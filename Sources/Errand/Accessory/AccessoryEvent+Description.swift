@@ -1,9 +1,9 @@
 internal import Foundation
 
-// One line each, without values: of redirects the origin, and of an error that is not the library's the type.
+// One line each, without values: only the origin of a redirect, and only the type of an error that is not the library's.
 
 extension AccessoryEvent: CustomStringConvertible {
-    /// The name of the event, and what happened, such as `didWait(waited 3 ms for a permit)`.
+    /// The name of the event, and a description, such as `didWait(waited 3 ms for a permit)`.
     public var description: String {
         switch self {
         case .willStart: "willStart"
@@ -20,7 +20,7 @@ extension AccessoryEvent: CustomStringConvertible {
         }
     }
 
-    /// What happened, in the words of a log.
+    /// The event, as a log describes it.
     var words: String {
         switch self {
         case .willStart: "starts"
@@ -42,7 +42,7 @@ extension AccessoryEvent: CustomStringConvertible {
 }
 
 extension Outcome: CustomStringConvertible {
-    /// What the caller receives, and after what time, such as `200 in 34 ms`.
+    /// The caller's result, and the time until it, such as `200 in 34 ms`.
     public var description: String {
         switch self {
         case .success(let status, let source, let metrics):

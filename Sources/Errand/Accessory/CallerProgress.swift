@@ -1,6 +1,6 @@
 /// Turns the progress of a send's attempts into the progress of the send, for its caller.
 ///
-/// One may observe several sends, such as those of a batch.
+/// One may observe several sends, such as a batch's.
 struct CallerProgress: SmallBodyObserver {
     /// The progress of one send.
     struct Record: Sendable {
@@ -8,10 +8,10 @@ struct CallerProgress: SmallBodyObserver {
         private var download: TransferProgress?
         private var isUploaded = false
 
-        /// Returns what to report of the progress of an attempt.
+        /// Returns the progress of the send to report for the progress of an attempt.
         ///
-        /// Neither direction ever runs backwards: a body that is transferred once more is reported from the place on that
-        /// was reached before. The end of an upload is held back until its response is accepted.
+        /// Neither direction ever runs backwards: a body that is transferred once more is reported from the position that was
+        /// reached before. The end of an upload is held back until its response is accepted.
         mutating func report(_ progress: TransferProgress) -> [TransferProgress] {
             switch progress.direction {
             case .upload:
@@ -39,7 +39,7 @@ struct CallerProgress: SmallBodyObserver {
     private let records = Lock(Table<Int, Record>())
 
     /// - Parameters:
-    ///   - joinsSends: Whether all sends are parts of one, such as those of a download that is paused.
+    ///   - joinsSends: Whether all sends are parts of one, as for a download that is paused.
     ///   - report: Called with the progress.
     init(joiningSends joinsSends: Bool = false, _ report: @escaping @Sendable (TransferProgress) -> Void) {
         (self.joinsSends, self.report) = (joinsSends, report)
@@ -51,7 +51,7 @@ struct CallerProgress: SmallBodyObserver {
         case .willStart: records.withLock { if !joinsSends || $0[key] == nil { $0[key] = Record() } }
         case .didProgress(let progress):
             let due = records.withLock { records -> [TransferProgress] in
-                // What comes after the end of the send is dropped.
+                // Progress after the end of the send is dropped.
                 guard var record = records[key] else { return [] }
                 defer { records[key] = record }
                 return record.report(progress)
@@ -70,7 +70,7 @@ extension TransferProgress {
     fileprivate func isAhead(of other: TransferProgress?) -> Bool {
         guard let other else { return true }
         let (own, reached) = (fractionCompleted, other.fractionCompleted)
-        // The end is reported even if there are fewer bytes than before, such as those of another response.
+        // The end is reported even if there are fewer bytes than before, as in another response.
         if own == 1 { return reached < 1 }
         return own >= reached && (completed > other.completed || own > reached && other.total != nil)
     }

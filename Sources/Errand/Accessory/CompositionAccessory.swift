@@ -73,7 +73,7 @@ public struct CompositionProgress: Sendable, Hashable {
 
     init(total: Int?) { self.total = total }
 
-    /// A change of the progress, so that who records it copies no list of children.
+    /// A change of the progress, so that recording it copies no list of children.
     enum Change: Sendable {
         case started(total: Int?)
         case finished(CompositionChild)

@@ -2,12 +2,13 @@ internal import Foundation
 
 /// An accessory that writes a line for the events of each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
 ///
-/// Of a URL, a line contains the host, the path as the request declares it, and the names of the query's parameters; see
-/// ``RequestContext/shownURL``. Values of header fields and bodies are never written, of the target of a redirect only the origin,
-/// and of an error that is not the library's only the type. Control characters, such as line breaks in a service's
-/// message, are escaped, so that each event is one line. What cannot be written to the standard error is dropped: lines wait for
-/// a slow reader, but never more than 1 MiB of them, and at the end of the process half a second if it reads nothing, and two
-/// seconds in all.
+/// A line contains the host of the URL, the path as the request declares it, and the names of the query's parameters; see
+/// ``RequestContext/shownURL``. Values of header fields and bodies are never written. A redirect's target is written as its
+/// origin, and an error that is not the library's as its type. Control characters, such as line breaks in a service's message,
+/// are escaped, so that each event is one line.
+///
+/// Lines that cannot be written to the standard error are dropped. Up to 1 MiB of them waits for a slow reader; at the end of the
+/// process, for half a second if it reads nothing, and for two seconds in all.
 public struct LoggingAccessory: Accessory {
     /// The events that are written.
     public enum Level: Int, Sendable, Hashable, Comparable {
@@ -57,7 +58,7 @@ public struct LoggingAccessory: Accessory {
     }
 
     private func words(for event: AccessoryEvent, of context: RequestContext) -> String {
-        // A failure at another URL than that of the line, such as that of a redirect or of a CDN, names it.
+        // A failure at another URL than the line's, such as a redirect's or a CDN's, names it.
         if case .willStop(.failure(let error as NetworkError)) = event, let host = error.host,
             host != context.url?.origin.authority || error.path != context.declared?.shown
         {

@@ -1,6 +1,6 @@
 /// When to report the progress of a body: after each hundredth of it, at least 64 KiB, and at its end.
 ///
-/// If the total is not known, the hundredth is that of the bytes so far, so that the number of reports grows slowly.
+/// If the total is not known, it is a hundredth of the bytes so far, so that the number of reports grows slowly.
 struct ProgressSteps: Sendable {
     /// The size up to which a body is too small for progress reports.
     static let smallest: Int64 = 64 << 10
@@ -29,8 +29,8 @@ struct ProgressSteps: Sendable {
         return TransferProgress(direction: direction, completed: completed, total: total)
     }
 
-    /// Returns the progress to report at the end, or `nil` if that was reported already, or if the body was small and is not
-    /// to be reported.
+    /// Returns the progress to report at the end, or `nil` if the end was reported already, or if the body is too small to be
+    /// reported.
     mutating func last(at completed: Int64) -> TransferProgress? {
         guard includesSmall || completed > Self.smallest, !hasEnded || completed != reported else { return nil }
         (reported, total, hasEnded) = (completed, completed, true)
