@@ -127,7 +127,7 @@ final class RetryCounts: Sendable {
     ) -> Value {
         hosts.withLock { hosts in
             hosts.change(host, default: Host(budget)) { host in
-                // Counts of another window mean nothing for this one; a config is rarely replaced.
+                // Counts of another window are not valid for this one; a config is rarely replaced.
                 if host.duration != budget.window { host = Host(budget) }
                 return body(&host.window)
             }

@@ -67,7 +67,7 @@ struct RetryLoop: Sendable {
             record = Self.firstRecord(of: prepared)
         }
 
-        /// Adds what came before the response to its metrics.
+        /// Adds the earlier attempts and waits to the response's metrics.
         mutating func complete(_ accepted: inout AcceptedResponse) {
             addRepetition()
             if !failed.isEmpty { accepted.times.attempts.insert(contentsOf: failed, at: 0) }
@@ -100,7 +100,7 @@ struct RetryLoop: Sendable {
             begin(Self.firstRecord(of: prepared), at: now)
         }
 
-        /// Returns the record of an attempt that is no retry, or `nil` if it needs none.
+        /// Returns the record of an attempt that is not a retry, or `nil` if it needs none.
         private static func firstRecord(of prepared: PreparedRequest) -> AttemptRecord? {
             prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
         }
@@ -176,7 +176,7 @@ struct RetryLoop: Sendable {
         at now: Duration
     ) throws(NetworkError) {
         if !isRedirected, !request.body.isReplayable {
-            // A hook may make a new body of the same source, and only the hook knows what that reads.
+            // A hook may make a new body from the same source, and only the hook knows what it reads.
             guard !request.body.isSpent, !prepared.hasSentSingleUseBody.exchange(true, ordering: .relaxed) else {
                 throw NetworkError(.bodyAlreadySent)
             }
@@ -186,7 +186,7 @@ struct RetryLoop: Sendable {
         counts.countRequest(to: record?.host ?? prepared.origin, within: prepared.retryBudget, at: now)
     }
 
-    /// What follows a failed attempt.
+    /// The step after a failed attempt.
     private enum Next {
         case none(because: String?)
         case exhausted
@@ -214,7 +214,7 @@ struct RetryLoop: Sendable {
         switch decision {
         case .retry(let delay, _): pause = delay
         case .stop(.serverTiming(let delay)):
-            return .none(because: "the server asks to wait \(delay.words), more than maximumServerDelay of the policy")
+            return .none(because: "the server requires \(delay.words), more than maximumServerDelay of the policy")
         case .stop(.deadline): return .none(because: "the delay would not end before the deadline")
         case .stop(.notIdempotent) where (error as? NetworkError)?.kind == .unreachable:
             // libcurl may have sent it on a connection that a failing server closed, and then tried a new one.
