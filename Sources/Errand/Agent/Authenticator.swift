@@ -24,7 +24,7 @@ public protocol Authenticator<Credential>: Sendable {
     ///
     /// There is no default, because a credential that is sent to the wrong host is disclosed: compare scheme and host.
     /// It is called with the final URL, after filters and adapters, and with one that an interceptor chose in its place. A
-    /// redirect that leaves the origin removes the header fields that were applied, and is refused if the body was changed.
+    /// redirect that leaves the origin removes the header fields that were applied, and is rejected if the body was changed.
     func appliesTo(_ url: URL) -> Bool
 
     /// Adds the credential to a request that is about to be sent, for each attempt, after all adapters.

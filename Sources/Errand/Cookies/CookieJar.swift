@@ -18,14 +18,20 @@ public import Foundation
 /// such as `com`, and a part of an IP address are rejected. Other public suffixes, such as `co.uk`, are not known: if you send
 /// requests to hosts that you don't trust and that share such a suffix, give each a jar of its own. `Secure` cookies are
 /// received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not, because your own program
-/// makes all requests. A jar keeps at most 50 cookies for each domain and 3000 in all, each of at most 4096 bytes and for at
-/// most 400 days; the least recently used ones are removed first. At most 256 are read from one response. A `Cookie` field has
-/// at most 32 KiB: cookies that are not `Secure` are omitted first, then cookies with a `Domain`, then the least recently sent
-/// ones.
+/// makes all requests.
 ///
-/// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies, and not if they have
-/// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another
-/// identity. A request that was prepared before it, when there were cookies to send with it, and that waits, fails with
+/// These limits apply:
+///
+/// - A jar keeps 50 cookies for each domain and 3000 in all. If there are more, the least recently used ones are removed.
+/// - A cookie has at most 4096 bytes, and is kept for at most 400 days.
+/// - From one response, 256 cookies are read.
+/// - A `Cookie` field has at most 32 KiB: cookies that are not `Secure` are omitted first, then cookies with a `Domain`, then the
+///   least recently sent ones.
+///
+/// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies. It is neither stored
+/// nor shared if the cookies have changed, if a redirect led to it, or if the request has a `Cookie` field of its own.
+///
+/// ``removeAll()`` begins with another identity. A request that had cookies to send, and that still waits, then fails with
 /// ``NetworkError/Reason/credentialChanged``. If cookies only change while a request waits, it is sent with the current ones.
 public final class CookieJar: ExchangeInterceptor {
     /// The error if a file was not written by a jar, or is not complete.

@@ -3,9 +3,9 @@
 /// | path | leads to |
 /// |---|---|
 /// | `data.shop.product` | members of members |
-/// | `#.total`, `#total`, `total` | the same: from the payload, which is the whole body unless a filter unwraps it |
-/// | `~.code`, `~code` | from the whole body |
-/// | the empty path, `#`, `~` | the payload, the payload, the whole body |
+/// | `#.total`, `#total`, `total` | the same: from the payload, which is the complete body unless a filter unwraps it |
+/// | `~.code`, `~code` | from the complete body |
+/// | the empty path, `#`, `~` | the payload, the payload, the complete body |
 /// | `list[0]`, `list[-1]` | the first and the last element |
 /// | `list(1,8)`, `list(-2,2)`, `list(3,0)` | 8 elements from the second on, the last 2, all from the fourth on |
 /// | `list()` | the list, which must be an array |
@@ -45,7 +45,7 @@ public struct JSONPath: Sendable, Hashable {
     /// The payload itself.
     public static let payload = JSONPath(text: "#", parts: .success(Parts(anchor: .payload)))
 
-    /// The whole body.
+    /// The complete body.
     public static let root = JSONPath(text: "~", parts: .success(Parts(anchor: .root)))
 
     private final class Storage: Sendable {

@@ -10,10 +10,10 @@
 public struct FilterChain: ResponseFilter {
     private let filters: [any ResponseFilter]
 
-    /// Creates a chain of filters in order; without filters, the payload is the whole body.
+    /// Creates a chain of filters in order; without filters, the payload is the complete body.
     public init(_ filters: any ResponseFilter...) { self.init(filters) }
 
-    /// Creates a chain of filters in order; without filters, the payload is the whole body.
+    /// Creates a chain of filters in order; without filters, the payload is the complete body.
     public init(_ filters: [any ResponseFilter]) { self.filters = filters }
 
     /// `true`: the chain guards the input of each filter that has no guard of its own.

@@ -6,7 +6,7 @@ public import Foundation
 /// var decoder = LosslessJSONDecoder()
 /// decoder.convertsScalars = true      // "12" for an Int, 12 for a String
 /// decoder.keys = .snakeCase
-/// config.decoder = decoder            // or that of a Service, or JSONFormatter(decoder: decoder)
+/// config.decoder = decoder            // or a Service's, or JSONFormatter(decoder: decoder)
 /// ```
 ///
 /// Integers are exact: `1.0` is 1; `1.5` and numbers out of range are errors. Every digit of a `Decimal`, a

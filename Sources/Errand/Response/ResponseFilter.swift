@@ -43,7 +43,7 @@ public struct PassthroughFilter: ResponseFilter {
     /// `true`: it decodes nothing.
     public var guardsItself: Bool { true }
 
-    /// Returns the whole body as the payload.
+    /// Returns the complete body as the payload.
     ///
     /// - Parameters:
     ///   - response: The response.
@@ -54,7 +54,7 @@ public struct PassthroughFilter: ResponseFilter {
         try Self.payload(of: response)
     }
 
-    /// Returns the whole body as the payload.
+    /// Returns the complete body as the payload.
     static func payload(of response: RawResponse) throws -> Payload {
         if let failure = response.failure { throw failure }
         return Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Errand
 
-/// A server with one content, which it supplies as a whole or in part, as servers of files do; and a folder for it.
+/// A server with one content, which it supplies completely or in part like a file server, and a folder for it.
 final class DownloadServer: Sendable {
     /// How the server deviates from RFC 9110.
     enum Habit: Sendable, CaseIterable {

@@ -62,7 +62,7 @@ public struct JSONRPCFilter: ResponseFilter, Hashable {
             let id = envelope["id"] ?? .null
             // A server that could not read the call does not know its identifier.
             guard JSONRPCID(id) == expected || isFailure && id == .null else {
-                throw mistake("its id is not that of the call", in: response)
+                throw mistake("its id differs from the id of the call", in: response)
             }
         }
         if isFailure {
