@@ -100,7 +100,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
     ///
     /// - Parameters:
     ///   - title: The text before the bar.
-    ///   - fraction: What the bar shows, or `nil` for no bar.
+    ///   - fraction: The completed fraction, or `nil` for no bar.
     ///   - text: The text after the bar.
     ///   - barWidth: The maximum number of characters of the bar; one that would have fewer than four is omitted.
     ///   - columns: The number of columns of the terminal.
@@ -127,7 +127,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
         let verb = progress.direction == .upload ? "sent" : "received"
         let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]
         let largest = Double(max(progress.completed, progress.total ?? 0))
-        // What would be rounded to 1000 is one of the next unit.
+        // A number that would be rounded to 1000 is 1 of the next unit.
         guard let (unit, factor) = units.first(where: { largest >= $0.1 * 0.99995 }) else {
             return "\(progress.completed)\(progress.total.map { " of \($0)" } ?? "") bytes \(verb)"
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the system reports of this process.
+/// The system's figures about this process.
 enum ProcessFigures {
     /// Seconds of processor time, in user and system mode together.
     static var processorTime: Double { processorTime(of: RUSAGE_SELF) }

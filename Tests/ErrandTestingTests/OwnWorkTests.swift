@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What lets the tests run on a busy machine.
+/// The helpers that let the tests run on a busy machine.
 @Suite struct OwnWorkTests {
     @Test func aTestThatHangsIsCancelledAfterItsLimit() async throws {
         let isCancelled = Lock(false)

@@ -14,7 +14,7 @@ import Darwin
 ///
 /// A read that takes more than 30 seconds fails, so that no test hangs.
 final class RawClient {
-    /// What ended a stream.
+    /// The end of a stream.
     enum Ending: Equatable {
         case closed
         case reset

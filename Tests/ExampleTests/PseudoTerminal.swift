@@ -71,7 +71,7 @@ final class PseudoTerminal: Sendable {
     }
 }
 
-/// What a terminal shows of a text with the few control sequences that progress needs, all characters of one column.
+/// The screen of a terminal after a text with the few control sequences that progress needs, all characters of one column.
 struct TerminalScreen: Sendable {
     let columns: Int
     let rows: Int

@@ -123,7 +123,7 @@ private enum Fuzz {
         }
     }
 
-    /// What a filter found is JSON: Foundation's decoder would be given it without another look.
+    /// The output of a filter is JSON, because Foundation's decoder would decode it without another check.
     private static func use(_ payload: Payload) {
         hold(payload.isGuarded, "a filter that guards itself made what is not guarded")
         let isJSON = payload.data.withUnsafeBytes { (try? JSONScanner.validate($0)) != nil }

@@ -77,7 +77,7 @@ final class Screen {
     var name = ""
 }
 
-/// What a server package shares with the app: free of any actor, and `Sendable`.
+/// Types that a server package shares with the app: free of any actor, and `Sendable`.
 nonisolated struct Place: Decodable, Sendable {
     /// The main actor's queue, or another.
     let wasOnMain: Bool

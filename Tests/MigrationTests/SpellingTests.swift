@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What each of the shorter spellings changes on the wire.
+/// The effect of each shorter spelling on the wire.
 @Suite(.limit(seconds: 60)) struct SpellingTests {
     private let texts = Lock(["text"])
     private let server: MockServer

@@ -11,7 +11,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
-    ///   - options: What the download has to result in.
+    ///   - options: The expected size and digest, and whether existing files are kept.
     ///   - progress: Called in the background as for `send(_:progress:)`: it never runs backwards, and ends at 1.
     /// - Returns: The file.
     /// - Throws: The errors of `send(_:)`, and ``NetworkError`` if the file cannot be written, or is not what was expected.
@@ -32,7 +32,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
-    ///   - options: What the download has to result in.
+    ///   - options: The expected size and digest, and whether existing files are kept.
     ///   - progress: Called in the background as for `send(_:progress:)`: it never runs backwards, and ends at 1.
     /// - Returns: The file.
     /// - Throws: The errors of `send(_:)`, and ``NetworkError`` if the file cannot be written, or is not what was expected.
@@ -55,7 +55,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
-    ///   - options: What the download has to result in.
+    ///   - options: The expected size and digest, and whether existing files are kept.
     ///   - progress: Called in the background with the progress of ``RequestHandle/progressUpdates``.
     /// - Returns: A handle to the running download.
     public func startDownload<R: Request & Sendable>(
@@ -73,7 +73,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
-    ///   - options: What the download has to result in.
+    ///   - options: The expected size and digest, and whether existing files are kept.
     ///   - progress: Called in the background with the progress of ``RequestHandle/progressUpdates``.
     /// - Returns: A handle to the running download.
     @MainActor

@@ -13,7 +13,7 @@ extension Agent {
         ///   - type: The type of the model, if the context doesn't name it.
         ///   - keyPath: The path from the payload to the model.
         /// - Returns: The model.
-        /// - Throws: What `send(_:)` throws.
+        /// - Throws: The errors of `send(_:)`.
         public func callAsFunction<T: Decodable & Sendable>(
             _ path: String,
             parameters: Parameters = [:],

@@ -21,7 +21,7 @@ public struct Service: Sendable, Identifiable {
     /// The settings that its requests inherit.
     var inherited: InheritedSettings { _read { yield shared.value.inherited } }
 
-    /// What a send reads at its start; not inlined, because all settings would be copied there.
+    /// The settings that a send reads at its start; not inlined, because all settings would be copied there.
     @inline(never)
     func atStart() -> (deadline: Duration?, accessories: [any Accessory]) {
         (shared.value.inherited.limits.deadline, shared.value.inherited.accessories)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the authenticator of a session has added to a request.
+/// The credential that the authenticator of a session has added to a request.
 ///
 /// It is sent only to URLs that the authenticator applies to, and not written to disk.
 struct AppliedCredential: Sendable, Hashable {

@@ -49,7 +49,7 @@ struct Charset {
     /// - Parameters:
     ///   - data: The bytes, which must all be valid.
     ///   - name: The lowercase name of the charset, or `nil`.
-    ///   - subject: What the bytes are, for the error.
+    ///   - subject: The subject and the verb of the error, such as `the bytes are`.
     /// - Returns: The text.
     /// - Throws: ``NetworkError`` if the charset is not known or the bytes are not valid in it.
     static func text(

@@ -8,7 +8,7 @@ final class DeclaredPath: Sendable, Hashable {
 
     /// The path as the request spells it, with marks around its secrets, or an absolute URL.
     let text: String
-    /// What is shown of the path of the base URL; empty for an absolute URL.
+    /// The shown path of the base URL; empty for an absolute URL.
     private let base: String
 
     init(_ text: String, below base: String = "") { (self.text, self.base) = (text, base) }

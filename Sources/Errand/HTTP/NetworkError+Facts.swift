@@ -1,6 +1,6 @@
 /// The consequences of a failure, for retries, a CDN's next URL, stale responses, circuits, reconnections and refreshes.
 struct FailureFacts: Sendable, Hashable {
-    /// Who has to change something for the same request to succeed.
+    /// The party that has to change for the same request to succeed.
     enum Blame: Sendable, Hashable {
         /// The request, its policies, or a file of this device.
         case caller

@@ -23,7 +23,7 @@ public struct RawResponse: Sendable {
         _modify { yield &notes.value.method }
     }
 
-    /// What a session has added to the request that was sent last, which may be a part of ``url``.
+    /// The credential that a session has added to the last request, which may be a part of ``url``.
     var credential: AppliedCredential {
         get { notes.value.credential }
         _modify { yield &notes.value.credential }

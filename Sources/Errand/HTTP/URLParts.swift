@@ -123,7 +123,7 @@ struct URLParts: Sendable, Hashable {
         guard Self.hasValidPort(host) else { throw invalidHost }
     }
 
-    // What was read as the host may be a user and the beginning of a password.
+    // The host may in fact be a user and the beginning of a password.
     private var invalidHost: NetworkError {
         NetworkError(
             .invalidURL("the host or port is not valid; '/', '?' and '#' in user information are percent-encoded")

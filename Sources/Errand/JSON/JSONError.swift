@@ -71,7 +71,7 @@ extension JSONError: CustomStringConvertible, LocalizedError {
     /// One sentence for a log, without any value of the body.
     public var description: String {
         let text = explanation
-        // What to do follows the place.
+        // The advice follows the place.
         let end = text.firstRange(of: "; ")?.lowerBound ?? text.endIndex
         return text[..<end] + place + text[end...]
     }

@@ -126,7 +126,7 @@ struct RunningSends: Sendable {
     /// Removes a started send, once it has ended.
     func forget(started number: Int?) {
         guard let number else { return }
-        // What it holds is released outside of the lock.
+        // Its references are released outside of the lock.
         _ = state.withLock { $0.started.removeValue(forKey: number) }
     }
 
@@ -157,7 +157,7 @@ struct RunningSends: Sendable {
 
     /// Forgets a sequence, none of whose sends is running.
     func forget(_ sequence: ObjectIdentifier) {
-        // What it holds is released outside of the lock.
+        // Its references are released outside of the lock.
         _ = state.withLock { $0.sequences.removeValue(forKey: sequence) }
     }
 

@@ -27,7 +27,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// Where the model would be created, and why.
     public let formatting: Metrics.Formatting
 
-    /// What the cache would do.
+    /// How the send would use the cache.
     public let cache: CacheForecast
 
     let secrets: Secrets

@@ -13,7 +13,7 @@ struct AcceptedResponse: Sendable {
         var times = Metrics()
         /// The attempt that received the response, or `nil` for a cached one.
         var attempt: LastAttempt?
-        /// What the cache does after formatting, or `nil` if the send does not use the cache.
+        /// The work of the cache after formatting, or `nil` if the send does not use the cache.
         var caching: CacheStoring?
     }
 

@@ -34,7 +34,7 @@ package struct HostTable<Key: Hashable & Sendable, State: Sendable>: Sendable {
     ///   - state: Its state if it has none.
     ///   - isBusy: Whether a state must not be forgotten.
     ///   - body: Changes the state.
-    /// - Returns: What the closure returns.
+    /// - Returns: The closure's result.
     package mutating func change<Result>(
         _ key: Key,
         default state: @autoclosure () -> State,

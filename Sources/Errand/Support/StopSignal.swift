@@ -117,8 +117,8 @@ final class StopSignal: Sendable {
     /// Runs work in a child task, which is cancelled when the send has to end, and waits for it.
     ///
     /// - Parameter work: The work. It runs on this thread until it first suspends, which costs less.
-    /// - Returns: What the work returns.
-    /// - Throws: What the work throws, or `CancellationError` if the send has to end already.
+    /// - Returns: The result of the work.
+    /// - Throws: The error of the work, or `CancellationError` if the send has to end already.
     @inline(never)
     func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try check()

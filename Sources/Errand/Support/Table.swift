@@ -39,7 +39,7 @@ struct Table<Key: Hashable, Value> {
     ///   - key: The key.
     ///   - standard: The value if there is none.
     ///   - body: Changes the value.
-    /// - Returns: What the closure returns.
+    /// - Returns: The closure's result.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     mutating func change<Result>(
         _ key: Key,

@@ -2,7 +2,7 @@ import Foundation
 
 /// Sends one response.
 struct ResponseWriter {
-    /// What happens to the connection after a response.
+    /// The state of the connection after a response.
     enum Ending {
         case keepOpen
         case close

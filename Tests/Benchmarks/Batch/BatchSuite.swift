@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 extension Suite {
-    /// What a request of many costs beside one that is sent by itself.
+    /// The cost of a request of many, compared with one that is sent by itself.
     static let batch = Suite(name: "batch", summary: "processor time and memory of results(of:), 64 at once") {
         try await BatchCosts(reporter: $0).run()
     }
@@ -42,7 +42,7 @@ private struct BatchCosts {
         var ratios: [Double] = []
         for round in 0..<Self.rounds {
             var times = (ours: 0.0, single: 0.0)
-            // Who goes first changes, so that neither gains by its place.
+            // The order alternates, so that neither gains by its place.
             for turn in 0..<2 {
                 if (round + turn) % 2 == 0 {
                     times.ours = try await time { try await ours(Self.count) }

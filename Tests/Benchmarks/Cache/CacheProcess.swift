@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// What another process does to a cache while a test watches: entries show whether they are the right ones.
+/// The work of another process on a cache during a test; the content of entries shows whether they are the right ones.
 enum CacheProcess {
     private static let keyCount = 64
     /// More than fit into the store, so that entries are evicted, too.
@@ -27,7 +27,7 @@ enum CacheProcess {
             if count == 8 { FileHandle.standardOutput.write(Data("r".utf8)) }
             count += 1
             let number = Int.random(in: 0..<keyCount)
-            // What fails here is seen by who reads.
+            // The reader sees failures.
             try? store.store(entry(number, generation, Int.random(in: 0..<8_000)), for: key(number))
         }
     }
@@ -80,7 +80,7 @@ enum CacheProcess {
 
     /// How many MiB looking up all of some entries, and counting them, costs.
     static func memory(_ directory: URL, count: Int) throws -> Double {
-        // What the first use of anything costs is not the cache's.
+        // The cost of the first use is not the cache's.
         _ = try DiskStore(directory: directory).entry(for: CacheSample.key(0))
         let before = ProcessFigures.residentMemory ?? 0
         let store = DiskStore(directory: directory, maximumSize: .max, maximumCount: .max)

@@ -6,7 +6,7 @@ import FoundationNetworking
 #endif
 
 extension Suite {
-    /// What a look-up and a store cost beside the system calls that they cannot do without.
+    /// The cost of a look-up and a store, compared with the system calls that they need.
     static let cache = Suite(name: "cache", summary: "time of look-ups and stores, and memory of many entries") {
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }  // what is left over is only a temporary folder

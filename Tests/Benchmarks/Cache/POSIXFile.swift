@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// What the benchmarks compare with: files by the system's calls alone.
+/// The reference of the benchmarks: files by system calls alone.
 enum POSIXFile {
     /// Reads a file into bytes of its own, and its checksum.
     static func readChecked(_ path: String) throws {

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension Suite {
-    /// What an envelope, a path and the guard cost beside decoding.
+    /// The cost of an envelope, a path and the guard, compared with decoding.
     static let json = Suite(name: "json", summary: "processor time from a body to a model, through an envelope") {
         try JSONBenchmarks(reporter: $0).run()
     }

@@ -53,7 +53,7 @@ struct Client: Sendable {
         return { try await agent.send(GeneralRequest("user").expecting(User.self)) }
     }
 
-    /// What the documentation of Foundation shows; never cancelled here, which would hang the process.
+    /// The code in Foundation's documentation; never cancelled here, which would hang the process.
     static let raw = Client(name: "raw") { server in
         let session = URLSession(configuration: .default)
         let decoder = JSONDecoder()

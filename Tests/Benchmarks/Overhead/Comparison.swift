@@ -15,7 +15,7 @@ struct Comparison {
         var ratios: [[Double]] = others.map { _ in [] }
         for round in 0..<rounds {
             var times: [Double] = fetches.map { _ in 0 }
-            // Who goes first changes, so that no client gains by its place.
+            // The order alternates, so that no client gains by its place.
             for turn in fetches.indices {
                 let place = (round + turn) % fetches.count
                 times[place] = try await time(fetches[place], count)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Suite {
-    /// What a send costs beside what URLSession itself costs.
+    /// The cost of a send, compared with URLSession itself.
     static let overhead = Suite(name: "overhead", summary: "processor time, instructions and memory of a send") {
         let server = try ServerProcess()
         try await Overhead(url: server.url, reporter: $0).run()

@@ -6,7 +6,7 @@ import FoundationNetworking
 #endif
 
 extension Suite {
-    /// What large bodies cost beside the tasks of URLSession for files.
+    /// The cost of large bodies, compared with the tasks of URLSession for files.
     static let transfer = Suite(name: "transfer", summary: "processor time and memory of 256 MiB") { reporter in
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -27,7 +27,7 @@ extension Reporter {
         var ratios: [Double] = []
         for round in 0..<5 {
             var times = (ours: 0.0, raw: 0.0)
-            // Who goes first changes, so that neither gains by its place.
+            // The order alternates, so that neither gains by its place.
             for turn in 0..<2 {
                 let before = ProcessFigures.processorTime
                 if (round + turn) % 2 == 0 {

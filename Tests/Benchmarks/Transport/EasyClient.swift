@@ -2,7 +2,7 @@ import CErrandCurl
 import Foundation
 
 extension Client {
-    /// What libcurl takes by itself: one handle, whose caller waits on its own thread.
+    /// The time of libcurl by itself: one handle, whose caller waits on its own thread.
     ///
     /// Without an agent, a transport or a decoder, and for one request after the other only.
     static let easy = Client(name: "libcurl") { server in

@@ -34,7 +34,7 @@ final class NginxServer {
         // Where this fails the end of this process closes it.
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
-        // What is left of a folder among the temporary ones harms nobody.
+        // The rest of a temporary folder does no harm.
         try? FileManager.default.removeItem(at: folder)
     }
 

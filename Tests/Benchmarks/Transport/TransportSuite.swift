@@ -3,7 +3,7 @@ import ErrandCurl
 import Foundation
 
 extension Suite {
-    /// What a transport on libcurl makes of a send, over URLSession.
+    /// The cost of a send over libcurl, compared with URLSession.
     static let transport = Suite(name: "transport", summary: "CurlTransport over URLSessionTransport") { reporter in
         guard let server = try NginxServer() else {
             return reporter.skip("transport", because: "nginx is not installed")
@@ -18,7 +18,7 @@ private struct TransportBench {
 
     private static let rounds = 9
 
-    /// What one client took for many sends.
+    /// The time of one client for many sends.
     private struct Sample {
         var time: Double
         var wallTime: Double

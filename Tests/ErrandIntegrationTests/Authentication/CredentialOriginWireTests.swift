@@ -134,7 +134,7 @@ struct CredentialOriginWireTests {
         } else {
             #expect(!all.contains("secret"), "\(all)")
         }
-        // What is not secret, and what the request itself declares, arrives everywhere.
+        // Values that are not secret, and the request's own values, arrive everywhere.
         if way != .customRequest, way != .customRequestOfTheBase {
             #expect(last.headers["X-Plain"] == "plain")
             #expect(last.headers["X-Own"] == "own")

@@ -267,7 +267,7 @@ struct SessionOriginWireTests {
         #expect(other.requests.map { $0.headers["Authorization"] } == ["Basic mirror"])
     }
 
-    /// What an interceptor makes of a credential contains it.
+    /// A value that an interceptor makes from a credential contains it.
     @Test func credentialThatAnInterceptorExtendsIsNotRedirectedToAnotherOrigin() async throws {
         struct Extending: Interceptor {
             func intercept(

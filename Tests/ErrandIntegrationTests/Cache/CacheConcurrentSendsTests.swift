@@ -94,7 +94,7 @@ import Testing
         await agent.config.cache?.flush()
     }
 
-    /// What a request finds, or `nil` if that is nothing.
+    /// The response that a request finds, or `nil` if there is none.
     private func found(_ kind: String, on agent: Agent) async -> String? {
         await agent.config.cache?.flush()
         // The only reason to fail is that it is not stored.

@@ -212,7 +212,7 @@ import Testing
         let store = DiskStore(directory: folder.url)
         let entries = await ResponseCache(memory: nil, disk: store).entries
         #expect(entries.count == 5)
-        // What cannot be removed is not found any more.
+        // An entry that cannot be removed is not found any more.
         #expect(throws: POSIXError(.EROFS)) { try store.remove(for: entries[0].key) }
         #expect(throws: POSIXError(.EROFS)) { try store.removeAll(ofURLOf: entries[1].key) }
         #expect(throws: POSIXError(.EROFS)) { try store.removeAll { $0.key == entries[2].key } }

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// Whoever only traces or logs declares an empty scope.
+    /// A hook that only traces or logs declares an empty scope.
     @Test func hooksWithAScopeStoreAndShare() async throws {
         let server = try Self.server()
         defer { server.stop() }
@@ -73,7 +73,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    /// What is stored is not used by a send whose hook has no scope, and stays.
+    /// A stored response is not used by a send whose hook has no scope, and is kept.
     @Test(arguments: [age, .http, .cacheOnly, .networkElseCache(maxStale: nil)])
     func aSendWhoseHookHasNoScopeReadsNothing(policy: CachePolicy) async throws {
         let server = try Self.server(["Cache-Control": "max-age=60"])

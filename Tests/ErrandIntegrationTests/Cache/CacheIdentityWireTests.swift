@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What identifies the user of a response: a scope for what was changed, and for nothing else.
+/// The identity of a response's user: a scope covers its own changes only.
 @Suite(.limit(seconds: 60)) struct CacheIdentityWireTests: CacheIdentitySuite {
     private typealias Adding = IdentityHooks.Adding
     private typealias Rewrapping = IdentityHooks.Rewrapping
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// What a hook adds to them is not known when a response is looked up.
+    /// Fields that a hook adds are not known when a response is looked up.
     @Test func aResponseThatDependsOnCookiesOfAHookIsNotStored() async throws {
         let server = try Self.server(["Vary": "Cookie", "Cache-Control": "max-age=60"])
         defer { server.stop() }

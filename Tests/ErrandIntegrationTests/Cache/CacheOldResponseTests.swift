@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// What happens while a response is under way.
+    /// The events while a response is in flight.
     enum Event: String, CaseIterable, Sendable {
         case unsafeRequest, removeAll, removeVariant, removeUser, removeStored, removeWhere, removeKey
     }

@@ -353,7 +353,7 @@ import Testing
     }
 }
 
-/// What a server has for one URL, and how it responds to requests for a part of it.
+/// The content of a server for one URL, and its responses to requests for a part of it.
 private final class ServedContent: Sendable {
     struct State {
         var text = "0123456789"

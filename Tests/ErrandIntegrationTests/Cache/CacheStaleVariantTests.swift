@@ -13,7 +13,7 @@ import Testing
     private let release = DispatchSemaphore(value: 0)
     private let server: MockServer
 
-    /// What the server responds with, in order.
+    /// The responses of the server, in order.
     private struct Script {
         var responses: [MockResponse] = []
         /// The number of the response that the server does not send before it is released.

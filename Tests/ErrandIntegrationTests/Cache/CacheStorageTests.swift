@@ -33,7 +33,7 @@ import Testing
         #expect(try await agent.response(for: request).source.isFromCache == false)
         #expect(try await agent.response(for: request).source.isFromCache)
         #expect(server.requestCount == 1)
-        // What a server validates is stored again.
+        // A response that the server validates is stored again.
         _ = try await agent.response(for: request.cachePolicy(.http))
         let service = Service(id: "s", cacheStorage: .memoryOnly)
         _ = try await agent.response(for: Self.request("/y").service(service))

@@ -7,7 +7,7 @@ import Testing
 /// Two users of one agent, told apart only by what an adapter or interceptor adds on the way: neither cache nor `.share`
 /// gives one the response of the other.
 @Suite(.serialized) struct CacheUserTests {
-    /// What is added to show the user, who is the tag of the request.
+    /// The value that shows the user, who is the tag of the request.
     enum Change: String, CaseIterable, Sendable {
         case query, body, authorization, method
 
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Who changes the request.
+    /// The hook that changes the request.
     enum Hook: String, CaseIterable, Sendable {
         case adapter, interceptor, rewrappingInterceptor, handshake
     }

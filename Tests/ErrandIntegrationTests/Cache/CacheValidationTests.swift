@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a server validates is used only for the resource that it belongs to, and only while it is of use.
+/// A validated response is used only for its own resource, and only while it is usable.
 @Suite(.limit(seconds: 60)) struct CacheValidationTests {
     private let request = GeneralRequest("/a").expecting(String.self)
     private let hasMoved = Lock(false)

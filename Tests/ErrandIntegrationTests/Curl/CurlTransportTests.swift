@@ -6,7 +6,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What only the transport on libcurl does.
+/// Behavior of the transport on libcurl only.
 @Suite(.limit(seconds: 120))
 struct CurlTransportTests {
     // MARK: The library

@@ -77,7 +77,7 @@ import Testing
     func aCrashBetweenTheNamesOfAFileIsNoObstacle(hasValidator: Bool) async throws {
         if !hasValidator { host.set { $0.validator = [:] } }
         let options = DownloadOptions(keepsExistingFiles: true)
-        // What is there after a crash: the file has its final name in the folder, and still the name of the unfinished one.
+        // The state after a crash: the file has its final name in the folder, and still the name of the unfinished one.
         host.set { $0.cuts = [.stalled(10_000)] }
         let task = Task { [host, get] in try await host.agent().download(get, to: host.folder, options: options) }
         while !host.names.contains(where: { $0.hasSuffix(".part") }) { try await Task.sleep(for: .milliseconds(5)) }
@@ -134,7 +134,7 @@ import Testing
         #expect(reason.contains("it is not a regular file"), "\(reason)")
     }
 
-    /// What is at a path, and not at the end of a link there.
+    /// The file at a path, and not the target of a link there.
     private func type(of name: String) throws -> FileAttributeType? {
         try FileManager.default.attributesOfItem(atPath: host.file(name).path)[.type] as? FileAttributeType
     }

@@ -19,7 +19,7 @@ import Testing
             await Task.yield()
         }
         handle.pause()
-        // What was received is of no use any more.
+        // The received bytes are not usable any more.
         host.set { state in
             state.validator = ["ETag": "\"2\""]
             state.content = DownloadServer.content(300_000, 2)

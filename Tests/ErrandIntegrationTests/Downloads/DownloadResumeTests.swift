@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What is left of an interrupted download is used only if it belongs to the content that the server has now.
+/// The bytes of an interrupted download are used only if they belong to the server's current content.
 @Suite(.limit(seconds: 120)) struct DownloadResumeTests {
     private let host: DownloadServer
     private let get = GeneralRequest("/big.bin")
@@ -51,7 +51,7 @@ import Testing
         #expect(host.server.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
     }
 
-    /// What is masked in logs does not make two contents one.
+    /// Two contents differ even if their URLs differ only in masked values.
     @Test(arguments: [
         "opts=fmt;code=7;file=", "u=https%3A%2F%2Fcdn.example%2Fx%3Fcode%3D1%26file%3D", "u=/x?token=1;file=",
         "file=/%3Fcode%3D",
@@ -233,7 +233,7 @@ import Testing
         )
         (record["boot"], record["synced"]) = ("another", 40_000)
         try JSONSerialization.data(withJSONObject: record).write(to: host.file("a.part.json"))
-        // What follows was never written.
+        // The bytes after that were never written.
         var bytes = try #require(host.data("a.part"))
         bytes.replaceSubrange(40_000..<100_000, with: Data(count: 60_000))
         try bytes.write(to: host.file("a.part"))

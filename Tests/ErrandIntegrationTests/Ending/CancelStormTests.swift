@@ -94,7 +94,7 @@ struct CancelStormTests {
     private func temporaryFiles() throws -> Set<String> {
         let folder = FileManager.default.temporaryDirectory
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        // What a slow reader's body is kept in; folders of other tests have longer names.
+        // The files for a slow reader's body; folders of other tests have longer names.
         return Set(names.filter { $0.hasPrefix("errand-") && $0.count == "errand-XXXXXX".count })
     }
 }

@@ -109,7 +109,7 @@ struct CancelTimingTests {
         }
     }
 
-    /// Those that wait for a connection are cancelled before those whose connections they would take over.
+    /// Sends that wait for a connection are cancelled before the sends whose connections they would take over.
     ///
     /// To cancel 500 takes longer than the pause in which a transport collects them.
     @Test(arguments: [true, false], [50, 500])

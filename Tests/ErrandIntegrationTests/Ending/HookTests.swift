@@ -255,7 +255,7 @@ struct HookTests {
                 }
             ]
         }
-        // What is sent wrongly is stopped soon, and does not always arrive.
+        // A request that is sent by mistake is stopped soon, and does not always arrive.
         for _ in 0..<20 {
             let (ready, begin) = AsyncStream.makeStream(of: Void.self)
             let task = Task { [agent, request] in
@@ -277,7 +277,7 @@ struct HookTests {
 
     // MARK: Repetitions
 
-    /// Who adds a new key to each request.
+    /// The hook that adds a new key to each request.
     @Test(arguments: [true, false])
     func retriedPostKeepsTheKeyOfItsFirstAttempt(isAdapter: Bool) async throws {
         defer { server.stop() }

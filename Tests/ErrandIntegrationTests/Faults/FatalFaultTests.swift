@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What URLSession on Linux does not survive, seen in a process of its own: `Documentation/KnownLimitations.md`.
+/// Responses that crash URLSession on Linux, in a process of their own: `Documentation/KnownLimitations.md`.
 ///
 /// Where one of these tests fails, the system has been mended: then the fault belongs into ``FaultVerdict/table``.
 @Suite(.serialized, .onURLSession, .limit(seconds: 60))

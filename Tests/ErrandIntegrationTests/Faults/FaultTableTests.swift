@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What a caller sees when a response goes wrong: one row for each fault of `MockServer`.
+/// The result of a send for each fault of `MockServer`.
 struct FaultVerdict: Sendable, CustomTestStringConvertible {
     enum Expectation: Sendable {
         /// The response arrives, with so many bytes of body.
@@ -28,7 +28,7 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         TransportUnderTest.isCurl
         ? common.filter { row in !curl.contains { $0.fault.name == row.fault.name } } + curl : common
 
-    /// What differs with libcurl: `Documentation` "Choosing a transport" has the reasons.
+    /// The differences with libcurl: `Documentation` "Choosing a transport" has the reasons.
     private static let curl: [FaultVerdict] = [
         FaultVerdict(.closeInHead(after: 17), .error(.closedWithoutResponse)),
         FaultVerdict(.trailers, .value(byteCount: 39)),

@@ -93,7 +93,7 @@ enum TypedRequest: Request {
     func check() {}
 }
 
-/// What an agent reports of declarations without an effect.
+/// The diagnostics of declarations without an effect.
 @Suite struct DiagnosticTests {
     final class Recorder: Accessory {
         let lines = Lock<[String]>([])

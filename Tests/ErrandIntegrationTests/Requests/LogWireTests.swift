@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What logs, metrics and errors contain about sends: one line each, with what was sent where.
+/// Logs, metrics and errors about sends: one line each, with the request and its host.
 @Suite(.limit(seconds: 60))
 struct LogWireTests {
     private let lines = Lock<[String]>([])

@@ -85,7 +85,7 @@ struct ProgressTests {
         #expect(handle.progress == TransferProgress(direction: .download, completed: size, total: size))
     }
 
-    /// What was cut short is no end.
+    /// A truncated body does not report its end.
     @Test
     func brokenDownloadNeverReportsItsEnd() async throws {
         server.on(.get, "/cut", .data(Self.body).faulted(.closeInBody(after: 700_000)))

@@ -7,7 +7,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What is planned is what a server receives.
+/// The server receives the planned request.
 @Suite(.serialized, .limit(seconds: 60))
 struct RequestWireTests {
     private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
@@ -50,7 +50,7 @@ struct RequestWireTests {
         #expect(refused == 7)
     }
 
-    /// What adapters and URL filters make, and where redirects lead.
+    /// The results of adapters and URL filters, and the targets of redirects.
     @Test
     func dotSegmentsFromAnySourceAreResolvedBeforeSending() async throws {
         struct Adding: RequestAdapter {

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What adapters, interceptors and redirects make of a request decides whether it is sent again.
+/// The request after adapters, interceptors and redirects determines whether it is sent again.
 @Suite(.limit(seconds: 180))
 struct SentRequestWireTests {
     private struct Changing: RequestAdapter {

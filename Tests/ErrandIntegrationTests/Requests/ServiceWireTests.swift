@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What a config and a service declare for all requests is what a server receives.
+/// The server receives the declarations of a config and a service.
 @Suite struct ServiceWireTests {
     struct PostOrder: Request, Encodable, Sendable {
         typealias Model = String
@@ -48,7 +48,7 @@ import Testing
         return Agent(config: config)
     }
 
-    /// What a service declares for its bodies leaves the query of a GET a query.
+    /// A service's declaration for bodies does not change the query of a GET.
     @Test(arguments: [HTTPMethod.get, .delete, .post]) func inheritedFormsAreForBodies(method: HTTPMethod) async throws
     {
         let server = try MockServer { .text("\($0.target) \($0.text)") }

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What retries put on a real wire.
+/// The requests of retries over real sockets.
 @Suite(.serialized, .limit(seconds: 180))
 struct RetryWireTests {
     /// The faults after which nobody knows whether the request took effect.

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What a stream of events does when a reconnection fails or is redirected, over real sockets.
+/// A stream of events whose reconnection fails or is redirected, over real sockets.
 @Suite(.limit(seconds: 60))
 struct EventReconnectionTests {
     private let server: MockServer

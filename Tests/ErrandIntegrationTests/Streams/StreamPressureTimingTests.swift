@@ -5,10 +5,10 @@ import Testing
 
 @testable import Errand
 
-/// What a slow reader of a stream costs: the sender waits, and neither memory, disk nor other sends are affected.
+/// A slow reader of a stream: the sender waits, and neither memory, disk nor other sends are affected.
 @Suite(.timing, .serialized, .timeLimit(.minutes(2)))
 struct StreamPressureTimingTests {
-    /// What a client whose reader is slow may make the sender send: 1 MiB of ours and the buffers of both sockets.
+    /// The bytes that the sender may send to a slow reader: 1 MiB of ours and the buffers of both sockets.
     private static let buffers = 12 << 20
 
     private static let bombByteCount = 256 << 20

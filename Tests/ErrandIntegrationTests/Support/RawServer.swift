@@ -6,7 +6,7 @@ import Glibc
 
 /// A server that sends given bytes in response to each request, and keeps what it was sent.
 final class RawServer: Sendable {
-    /// What is sent to one connection, and how it ends.
+    /// The bytes for one connection, and its end.
     struct Reply: Sendable {
         var bytes: Data
         /// Whether the connection is reset, and not closed, when the client's system has the bytes.

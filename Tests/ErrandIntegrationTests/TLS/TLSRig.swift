@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the tests of TLS need: a certificate authority of their own, and a process that trusts it.
+/// The rig for tests of TLS: a certificate authority of their own, and a process that trusts it.
 ///
 /// libcurl reads the system's list of authorities and no other, so the tests run once more, in a process with a list of
 /// its own bound over the system's. That takes Linux, root, and the programs below.

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What the transport puts on the wire and takes from it.
+/// The bytes that the transport sends and receives.
 @Suite(.limit(seconds: 120))
 struct TransportTests {
     private let server: MockServer

@@ -92,7 +92,7 @@ import Testing
         #expect(Set(keys).count == 4)
     }
 
-    /// What is decoded must have been checked as its formatter requires, or a server could end the process.
+    /// A body that is decoded must have been checked as its formatter requires, or a server could end the process.
     @Test func formattersThatRequireOtherChecksShareNothing() throws {
         struct Custom: ResponseFormatter {
             let readsJSON: Bool

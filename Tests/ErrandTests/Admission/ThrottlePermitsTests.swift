@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What needs a permit of the throttle, and how long it is held.
+/// The requests that need a permit of the throttle, and how long it is held.
 @Suite(.serialized, .limit(seconds: 120))
 struct ThrottlePermitsTests: ThrottleSuite {
     let clock = ManualClock()

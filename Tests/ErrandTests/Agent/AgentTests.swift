@@ -94,7 +94,7 @@ import Testing
         #expect(lines.contains("formattingContext \(Metrics.Formatting.background.rawValue)"))
         #expect(lines.contains("tag feed (request)"))
         #expect(lines.contains("headers Authorization, Content-Type (request)"))
-        // What the library decides follows what was declared; what is empty is omitted.
+        // The library's defaults follow the declared settings; empty settings are omitted.
         let defaults = try #require(lines.firstIndex(of: "defaults of the library:"))
         #expect(lines[..<defaults].dropFirst().allSatisfy { $0.hasSuffix(")") || $0.hasPrefix("cache: ") })
         #expect(lines[defaults...].contains("limits.deadline no limit"))

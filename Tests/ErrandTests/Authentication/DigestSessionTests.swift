@@ -5,7 +5,7 @@ import Testing
 
 /// Responses to challenges of Digest.
 ///
-/// What is not in the RFC was computed with Python's hashlib.
+/// Values that are not in the RFC were computed with Python's hashlib.
 @Suite struct DigestSessionTests {
     private static func session(
         _ challenge: String,

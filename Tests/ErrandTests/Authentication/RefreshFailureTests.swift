@@ -108,7 +108,7 @@ struct RefreshFailureTests {
         #expect(authenticator.refreshCount == 1)
     }
 
-    /// What was not sent is none of the refreshes that are limited.
+    /// A refresh that was not sent does not count toward the limit.
     @Test func refreshesWithoutAConnectionAreNotCounted() async throws {
         let rig = rig(failing: 20, with: NetworkError(.noConnection))
         for _ in 0..<20 {

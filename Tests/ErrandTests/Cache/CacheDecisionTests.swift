@@ -148,7 +148,7 @@ import Testing
         Case(response: ["Cache-Control": "max-age=60", "Date": date(-50)], age: 11, decision: "fetch expired"),
         Case(response: ["Cache-Control": "max-age=60", "Date": date(50)], age: 11, decision: "use"),
         Case(response: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockSkew"),
-        // What the response requires.
+        // Directives of the response.
         Case(
             response: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""],
             age: 1,

@@ -112,7 +112,8 @@ import Testing
         }
     }
 
-    /// What a removal found on its way is not stored; what waited to be sent is newer than an invalidation of its URL.
+    /// A response in flight during a removal is not stored; a request that waited to be sent is newer than an invalidation of
+    /// its URL.
     @Test func aRequestThatWaitedIsNewerThanAnInvalidation() {
         var removals = CacheRemovals()
         let lookup = removals.ticket(at: date)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What each policy does with a fresh, a stale and a missing entry, online and offline.
+/// Each policy with a fresh, a stale and a missing entry, online and offline.
 @Suite struct CacheStageTests {
     private let counter = ResponseCounter()
 

@@ -208,7 +208,7 @@ import Testing
         #expect(store.stillBlocks)
         store.release()
         await rig.cache.flush()
-        // What was stored after the removal is kept.
+        // A response that was stored after the removal is kept.
         #expect(store.inner.entry(for: key)?.text == "2")
     }
 

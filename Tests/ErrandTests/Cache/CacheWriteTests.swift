@@ -48,7 +48,7 @@ import Testing
         cache.store(old, for: key, since: early, reportingTo: write)
         guard case .superseded = try await write.outcome() else { throw Boom() }
         #expect(try await cache.entry(for: key).text == "new")
-        // What a program stores replaces any.
+        // A response that a program stores replaces any other.
         cache.store(old, for: key)
         await cache.flush()
         #expect(try await cache.entry(for: key).text == "old")

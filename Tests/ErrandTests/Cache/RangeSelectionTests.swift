@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// What a request selects of a stored response (RFC 9110, sections 13.1.5 and 14.2; RFC 9111, section 3.3).
+/// The part of a stored response that a request selects (RFC 9110, sections 13.1.5 and 14.2; RFC 9111, section 3.3).
 @Suite struct RangeSelectionTests {
     private static let tag: HTTPHeaders = ["ETag": "\"1\""]
 

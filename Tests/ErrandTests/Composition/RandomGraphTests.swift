@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// What accessories saw of each request: when it began, and how often and when it ended.
+    /// The events of each request: when it began, and how often and when it ended.
     final class Ledger: Accessory {
         private let state = Lock((time: 0, starts: [Int: [Int]](), stops: [Int: [Int]]()))
         func request(_ context: RequestContext, did event: AccessoryEvent) {

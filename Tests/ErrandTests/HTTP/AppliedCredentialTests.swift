@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a session has added to a request is sent, and neither shown nor written.
+/// A credential that a session has added to a request is sent, and neither shown nor written.
 @Suite(.limit(seconds: 60)) struct AppliedCredentialTests {
     private struct Tokens: Authenticator {
         func appliesTo(_ url: URL) -> Bool { url.host() == "api.example" }

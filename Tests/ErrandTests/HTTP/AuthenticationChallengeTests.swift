@@ -21,7 +21,7 @@ import Testing
         (", , Basic realm=\"a, b=c\"", ["Basic realm=a, b=c"]),
         ("basic REALM=a, realm=b", ["basic realm=a"]), ("Basic realm=\"\"", ["Basic realm="]),
         (#"Basic realm="\\\a""#, [#"Basic realm=\a"#]),
-        // What does not follow the grammar.
+        // Text that does not follow the grammar.
         ("", []), (" ,\t,", []), ("a=b", []), ("a = b, Basic realm=x", ["Basic realm=x"]), ("\"x\", Basic", ["Basic"]),
         ("Basic realm=\"open", ["Basic"]), ("Basic realm=\"open\\", ["Basic"]), ("Basic;realm=x, Bearer", ["Bearer"]),
         ("Basic realm=x junk, a=1", ["Basic a=1 realm=x"]), ("Basic realm=\"x\"\"y, z\", a=1", ["Basic a=1 realm=x"]),

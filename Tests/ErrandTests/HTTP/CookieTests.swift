@@ -62,7 +62,7 @@ import Testing
         #expect(try (Self.cookie(line, from: url) != nil) == isSet)
     }
 
-    /// What a cookie's host, domain and path allow; a single name and an address have no domain of their own.
+    /// The URLs that a cookie's host, domain and path allow; a single name and an address have no domain of their own.
     @Test(arguments: [
         ("a=1", "https://a.example/", "https://a.example/x", true),
         ("a=1", "https://a.example/", "https://b.a.example/", false),

@@ -124,7 +124,7 @@ import Testing
         #expect(pause(["Retry-After": "5"], status: status) == .seconds(5))
     }
 
-    /// What is sent, and the seconds it means; `nil` is malformed.
+    /// A value, and its seconds; `nil` is malformed.
     private static let hostile: [(String, Int64?)] = [
         ("0", 0), ("00000000000000000000", 0), ("0000000000000000000007", 7), ("60", 60), ("61", 61),
         ("2147483647", 2_147_483_647), ("2147483648", 2_147_483_648), ("4294967296", 4_294_967_296),

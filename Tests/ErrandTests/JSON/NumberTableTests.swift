@@ -4,7 +4,7 @@ import Testing
 
 /// Every cell of the table of numbers in ReadingJSON.md.
 @Suite struct NumberTableTests {
-    /// What a number becomes by type; `nil` is an error.
+    /// The result of decoding a number, by type; `nil` is an error.
     struct Cells: Sendable {
         var int: Int?
         var uint64: UInt64?

@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What a request declares is read after `check()`, which may protect or prepare it.
+/// The members of a request are read after `check()`, which may protect or prepare them.
 @Suite struct CheckOrderTests {
     private final class Logged: Request {
         typealias Model = String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a send held is released when it has ended, however it ended.
+/// The references of a send are released when it has ended, however it ended.
 @Suite struct SendReleaseTests {
     private final class Token: Sendable {}
 

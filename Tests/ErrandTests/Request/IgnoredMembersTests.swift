@@ -104,7 +104,7 @@ private struct ComputedMembers: Request {
     var method: String { "POST" }
 }
 
-/// What an agent reports of stored properties that have the name of a member.
+/// The diagnostics of stored properties that have the name of a member.
 @Suite struct IgnoredMembersTests {
     /// Sends a request, and returns what is reported and the request that was sent.
     private func report<R: Request>(_ request: R) async throws -> (lines: [String], sent: OutgoingRequest)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a form looks like on the wire.
+/// The bytes of a form.
 @Suite struct MultipartFormTests {
     private struct Bytes: BodySource {
         var bytes = Data()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What follows a redirect, as a table.
+/// The request after a redirect, as a table.
 @Suite struct RedirectPolicyTests {
     private struct Vetoed: Error {}
 

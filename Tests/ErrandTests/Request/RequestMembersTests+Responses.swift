@@ -62,7 +62,7 @@ import FoundationNetworking
         #expect(rig.transport.requests.map { $0.url.path() } == ["/old", "/old", "/new"])
     }
 
-    /// What the wire does not show: seen in the plan.
+    /// Members that the wire does not show, as the plan shows them.
     struct WithPolicies: Request, Sendable {
         typealias Model = JSONValue
         let userID = "u7"

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// What a filter makes is guarded before one that does not guard itself decodes it.
+    /// The output of a filter is guarded before a filter without a guard of its own decodes it.
     @Test func userFiltersNeverReceiveAHostileBody() async throws {
         let hostile = String(repeating: "[", count: 513)
         let decoding = ClosureFilter { response, _ in

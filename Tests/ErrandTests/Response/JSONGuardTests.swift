@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// What a decoder that reads JSON5, or members without braces, would follow to the 513th level.
+    /// Texts that a decoder for JSON5, or for members without braces, would follow to the 513th level.
     static let deepInJSON5 = [
         #"['"', "#, "[/* \" */", "[// ' \n", "{a_$: ", "\u{A0}[", "[+Infinity, ", #"{"a\"]": "#, #""a": "#, "a: ",
     ]
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    /// What the guard has read is walked through and not validated again: here it would be rejected.
+    /// A body that the guard has read is not validated again: here it would be rejected.
     @Test func checkedBodyIsNotCheckedAgain() throws {
         let url = try #require(URL(string: "https://api.example/x"))
         var response = RawResponse(body: Data(#"{"code":0,"data":{"n":01},"rest":nonsense}"#.utf8), url: url)

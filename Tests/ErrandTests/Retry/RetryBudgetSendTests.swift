@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What sends see of the retry budget.
+/// The retry budget as sends observe it.
 @Suite(.limit(seconds: 60))
 struct RetryBudgetSendTests {
     private func request(_ attempts: Int = 3) -> GeneralRequest<VoidFormatter> {

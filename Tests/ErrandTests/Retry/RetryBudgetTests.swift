@@ -77,7 +77,7 @@ import Testing
         }
         #expect(take(budget, 100, at: 0, host: "b") == 30)
         #expect(take(budget, 100, at: 0, host: "a") == 20)
-        // Those that are forgotten leave the others at their places.
+        // Forgotten hosts leave the others at their places.
         for index in 0..<RetryCounts.maximumHostCount { ask(budget, 1, at: 1, host: "n\(index)") }
         ask(budget, 90, at: 2, host: "n999")
         #expect(take(budget, 100, at: 2, host: "n999") == 19)

@@ -4,7 +4,7 @@ import Foundation
 
 /// An agent on a clock that jumps to the next sleeper by itself, over a transport that a closure plays.
 final class RetryRig: Sendable {
-    /// What goes over the wire: the number of the exchange, from 1, and the request.
+    /// The number of an exchange, from 1, and its request.
     typealias Wire = @Sendable (Int, OutgoingRequest) throws -> TransportResponse
 
     let clock: ManualClock

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a server that fails everything gets.
+/// The requests to a server that fails all of them.
 @Suite(.limit(seconds: 300))
 struct RetryStormTests {
     /// On a virtual clock: 10,000 sends, so many at once, one wave after the other.

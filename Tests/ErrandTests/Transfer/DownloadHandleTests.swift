@@ -145,7 +145,7 @@ import Testing
 }
 
 extension Result where Failure == any Error {
-    /// What a closure returns or throws.
+    /// The result of a closure.
     fileprivate static func of(_ work: () async throws -> Success) async -> Self {
         do { return .success(try await work()) } catch { return .failure(error) }
     }

@@ -155,7 +155,7 @@ import Testing
         #expect((texts[0] == texts[1]) == isSame)
     }
 
-    /// Whoever lists the folder could check guesses of a short secret.
+    /// Anyone who can list the folder could check guesses of a short secret.
     @Test(arguments: [
         ("/a?id=1", "/a?id=2", false), ("/a", "/b", false), ("/a?token=1", "/a?token=2", true),
         ("/a;t=1", "/a;t=2", true),

@@ -97,7 +97,7 @@ import Testing
             #expect(cancels.all.isEmpty)
         }
         #expect(cancels.all.count == 1)
-        // What comes after that is not kept.
+        // Later bytes are not kept.
         chunks.append(Data(count: 10))
         await #expect(throws: CancellationError.self) { try await chunks.next() }
     }
@@ -139,7 +139,7 @@ import Testing
         #expect(reception.calls.all == ["pause"])
         let before = Moment.now
         #expect(try #require(chunks.pausedUntil) >= before)
-        // What was decoded already arrives nevertheless.
+        // Bytes that were decoded already arrive nevertheless.
         chunks.append(Data(count: 24 * piece))
         #expect(reception.calls.all == ["pause", "pause"])
         var read = 0
