@@ -2,8 +2,7 @@ import Foundation
 
 extension Suite {
     /// What the package costs those who build with it.
-    static let build = Suite(name: "build", summary: "time and size of a consumer's clean builds; takes half an hour")
-    {
+    static let build = Suite(name: "build", summary: "time and size of a consumer's clean builds; takes half an hour") {
         try BuildCosts(reporter: $0).report()
     }
 }
@@ -57,7 +56,9 @@ private struct BuildCosts {
         // A build that finds nothing to remove is as good.
         try? FileManager.default.removeItem(at: scratch)
         let package = Checkout.current.folder.appending(path: "Tests/Consumer").path
-        let arguments = ["build", "-c", configuration.rawValue, "--package-path", package, "--scratch-path", scratch.path]
+        let arguments = [
+            "build", "-c", configuration.rawValue, "--package-path", package, "--scratch-path", scratch.path,
+        ]
         let variables = errand.map { ["ERRAND=\($0.folder.path)"] } ?? ["-u", "ERRAND"]
         let (before, start) = (ProcessFigures.childProcessorTime, ContinuousClock.now)
         try ChildProcess.run("env", variables + ["swift"] + arguments)
