@@ -1,7 +1,7 @@
 import Foundation
 
 extension Suite {
-    /// What the package costs those who build with it.
+    /// The cost of building with the package.
     static let build = Suite(name: "build", summary: "time and size of a consumer's clean builds; takes half an hour") {
         try BuildCosts(reporter: $0).report()
     }
