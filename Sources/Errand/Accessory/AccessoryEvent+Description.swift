@@ -7,16 +7,9 @@ extension AccessoryEvent: CustomStringConvertible {
     public var description: String {
         switch self {
         case .willStart: "willStart"
-        case .didProgress: "didProgress(\(words))"
-        case .willRetry: "willRetry(\(words))"
-        case .didExhaustRetryBudget: "didExhaustRetryBudget(\(words))"
-        case .willRefreshCredential: "willRefreshCredential(\(words))"
-        case .didRedirect: "didRedirect(\(words))"
-        case .didDiagnose: "didDiagnose(\(words))"
-        case .didWait: "didWait(\(words))"
-        case .didRevalidate: "didRevalidate(\(words))"
-        case .willStop: "willStop(\(words))"
         case .didStop(let outcome): "didStop(\(outcome))"
+        // The name of the case.
+        default: "\(Mirror(reflecting: self).children.first?.label ?? "")(\(words))"
         }
     }
 

@@ -1,41 +1,6 @@
 internal import Foundation
 
 extension Agent {
-    // MARK: Another cache policy
-
-    /// Sends a request with another cache policy than its own.
-    ///
-    /// - Parameters:
-    ///   - request: The request to send.
-    ///   - policy: The policy, such as ``CachePolicy/cacheOnly`` to only read the cache, or ``CachePolicy/reload`` not
-    ///     to read it; ``CachePolicy/inherited`` is the request's own.
-    /// - Returns: The model and the response that it was created from.
-    /// - Throws: The errors of `response(for:)`.
-    public func response<R: Request & Sendable>(
-        for request: R,
-        cachePolicy policy: CachePolicy
-    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        try await response(for: request, step: .policy(policy))
-    }
-
-    /// Sends a request with another cache policy than its own; the model is created on the caller's actor.
-    ///
-    /// - Parameters:
-    ///   - request: The request to send.
-    ///   - policy: The policy, such as ``CachePolicy/cacheOnly`` to only read the cache, or ``CachePolicy/reload`` not
-    ///     to read it; ``CachePolicy/inherited`` is the request's own.
-    /// - Returns: The model and the response that it was created from.
-    /// - Throws: The errors of `response(for:)`.
-    public func response<R: Request>(
-        for request: R,
-        cachePolicy policy: CachePolicy
-    ) async throws -> Response<R.Model> {
-        let (model, accepted) = try await run(request, formatting: .callerByNeed, step: .policy(policy))
-        return Response(model: model, of: accepted)
-    }
-
-    // MARK: Entries of a request
-
     /// Returns the key that the response to a request is stored under.
     ///
     /// - Throws: ``CacheMiss`` if it has none, and the errors that a send would throw before its first attempt.

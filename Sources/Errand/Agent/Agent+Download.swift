@@ -87,3 +87,30 @@ extension Agent {
         return launchOnMain(download, reporting: progress) { handle, result in _ = handle.settle(result) { $0 } }
     }
 }
+
+extension RequestHandle where Value == DownloadedFile {
+    /// Ends the transfer and keeps its bytes, until ``resume()``; has no effect unless the download is running.
+    ///
+    /// A paused download is not a send: ``Agent/cancelAll()`` does not end it, ``cancel()`` does. The file is free for another
+    /// download once the transfer has ended, which may be after this returns; to wait for it, ``cancel()`` and await ``value``.
+    public func pause() {
+        let stop = record.withLock { record -> (@Sendable () -> Void)? in
+            guard case .running = record.state else { return nil }
+            record.state = .paused
+            record.pausedCount += 1
+            return record.stop
+        }
+        stop?()
+    }
+
+    /// Continues a paused download; has no effect on any other.
+    ///
+    /// If the rest cannot be requested alone, all of it is downloaded again; see ``Request/downloading(to:_:)``.
+    public func resume() {
+        record.withLock { record in
+            guard record.isPaused else { return }
+            record.state = .running
+            run(&record)
+        }
+    }
+}

@@ -150,8 +150,11 @@ extension Agent {
         for handle: RequestHandle<Value>,
         deliver: @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
-        if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         // An error was delivered.
+        if RequestType.of(R.self).isComposed {
+            _ = try? await runComposed(request, for: handle, delivering: deliver)
+            return
+        }
         _ = try? await runInBackground(request, observedBy: [handle.observer]) { result in
             await deliver(result.map(Delivered.init))
             return !handle.isCancelled
@@ -183,22 +186,23 @@ extension Agent {
         for handle: RequestHandle<some Sendable>,
         deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async {
-        if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         // An error was delivered.
+        if RequestType.of(R.self).isComposed {
+            _ = try? await runComposed(request, for: handle, delivering: deliver)
+            return
+        }
         let (asking, observer) = ({ veto }, handle.observer)
         _ = try? await run(request, formatting: formatting, veto: asking, observedBy: [observer]) { result in
             await deliver(result.map(Delivered.init))
             return !handle.isCancelled
         }
     }
+}
 
-    private func runComposed<R: Request>(
-        _ request: R,
-        for handle: any StartedSend,
-        deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
-    ) async {
-        // An error was delivered.
-        _ = try? await runComposed(request, for: handle, delivering: deliver)
+extension RequestHandle where Value == Void {
+    /// Records the result of a send whose callback is the only one that gets the model.
+    func settle<Model>(_ result: Result<Delivered<Model>, any Error>) -> Result<Model, any Error>? {
+        settle(result) { _ in }
     }
 }
 

@@ -96,8 +96,8 @@ public final class Agent: Sendable, RefreshClient {
 
     /// Cancels every running send whose context matches; each fails once with `CancellationError`.
     ///
-    /// A poll, pages, a chain, a batch, a stream of events and `responses(for:)` consist of sends that follow one another.
-    /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)` and
+    /// A poll, pages, a stream of events and `responses(for:)` consist of sends that follow one another. Between two of them
+    /// they end in the same way if the context of the latest one matches. Requests of a batch, a chain, `results(of:)` and
     /// `resultStream(of:)` that have not begun have no context yet, and are sent in their turn. So is a send that was started
     /// with a handle just before.
     ///
@@ -107,59 +107,6 @@ public final class Agent: Sendable, RefreshClient {
 }
 
 extension Agent {
-    /// Sends a request and returns its model.
-    public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
-    where R.Model: Sendable, R.Formatter: Sendable {
-        let type = RequestType.of(R.self)
-        if type.isComposed { return try await runComposed(request) }
-        if request.formattingContext == .caller { return try await runOnCaller(request).model }
-        return try await runInBackground(request, of: type).model
-    }
-
-    /// Sends a request and returns its model, which is created on the caller's actor.
-    public func send<R: Request>(_ request: R) async throws -> R.Model {
-        if RequestType.of(R.self).isComposed { return try await runComposed(request) }
-        return try await run(request, formatting: .callerByNeed).model
-    }
-
-    /// Sends a request and returns its model with the response that it was created from.
-    @_disfavoredOverload  // A batch has overloads of its own, which would otherwise be ambiguous.
-    public func response<R: Request & Sendable>(for request: R) async throws -> Response<R.Model>
-    where R.Model: Sendable, R.Formatter: Sendable {
-        try await response(for: request, step: .whole)
-    }
-
-    /// Sends a request and returns its model, created on the caller's actor, with the response that it was created
-    /// from.
-    @_disfavoredOverload  // A batch has overloads of its own, which would otherwise be ambiguous.
-    public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
-        try await response(for: request, step: .whole)
-    }
-
-    func response<R: Request & Sendable>(
-        for request: R,
-        step: CacheStep,
-        in sequence: SendSequence? = nil
-    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        try sequence?.check()
-        if request.formattingContext == .caller {
-            let (model, accepted) = try await runOnCaller(request, step: step, in: sequence)
-            return Response(model: model, of: accepted)
-        }
-        let (model, accepted) = try await runInBackground(request, step: step, in: sequence)
-        return Response(model: model, of: accepted)
-    }
-
-    func response<R: Request>(
-        for request: R,
-        step: CacheStep,
-        in sequence: SendSequence? = nil
-    ) async throws -> Response<R.Model> {
-        try sequence?.check()
-        let (model, accepted) = try await run(request, formatting: .callerByNeed, step: step, in: sequence)
-        return Response(model: model, of: accepted)
-    }
-
     /// Runs a send on its caller.
     func run<R: Request>(
         _ request: R,
@@ -198,7 +145,7 @@ extension Agent {
     }
 
     /// Runs a request on its caller whose formatting context is the caller.
-    private func runOnCaller<R: Request & Sendable>(
+    func runOnCaller<R: Request & Sendable>(
         _ request: R,
         step: CacheStep = .whole,
         in sequence: SendSequence? = nil

@@ -24,7 +24,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         let number: Int?
     }
 
-    private struct Record {
+    struct Record {
         weak var scope: RequestScope?
         var state = State.running
         /// Makes the task of a run, which calls ``perform(_:_:)``.
@@ -49,7 +49,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
     public let tag: String
     /// The priority of the request among those that wait for a permit.
     public let priority: Priority
-    private let record: Lock<Record>
+    let record: Lock<Record>
     private let sends: RunningSends?
     private let updates = ProgressUpdates()
     /// An accessory that records the progress of all runs.
@@ -172,7 +172,8 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         if isCancelled { cancel() }
     }
 
-    private func run(_ record: inout Record) {
+    /// Begins a run, unless the send has ended.
+    func run(_ record: inout Record) {
         guard let begin = record.begin else { return }
         let number = sends?.noteStarted { self.endWithAllSends() } ?? nil
         let task = begin(self, Run(previous: record.task, number: number))
@@ -227,16 +228,6 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         }
     }
 
-    func note(_ change: CompositionProgress.Change) {
-        record.withLock { record in
-            if case .started(let total) = change {
-                record.composition = CompositionProgress(total: total)
-            } else {
-                record.composition?.apply(change)
-            }
-        }
-    }
-
     /// Records the closure that cancels a send without a task of its own.
     func own(_ stop: @escaping @Sendable () -> Void) {
         record.withLock { $0.stop = stop }
@@ -255,48 +246,4 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         updates.finish()
         for waiter in waiters.values { waiter.deliver(()) }
     }
-}
-
-extension RequestHandle where Value == Void {
-    /// Records the result of a send whose callback is the only one that gets the model.
-    func settle<Model>(_ result: Result<Delivered<Model>, any Error>) -> Result<Model, any Error>? {
-        settle(result) { _ in }
-    }
-}
-
-extension RequestHandle where Value == DownloadedFile {
-    /// Ends the transfer and keeps its bytes, until ``resume()``; has no effect unless the download is running.
-    ///
-    /// A paused download is not a send: ``Agent/cancelAll()`` does not end it, ``cancel()`` does. The file is free for another
-    /// download once the transfer has ended, which may be after this returns; to wait for it, ``cancel()`` and await ``value``.
-    public func pause() {
-        let stop = record.withLock { record -> (@Sendable () -> Void)? in
-            guard case .running = record.state else { return nil }
-            record.state = .paused
-            record.pausedCount += 1
-            return record.stop
-        }
-        stop?()
-    }
-
-    /// Continues a paused download; has no effect on any other.
-    ///
-    /// If the rest cannot be requested alone, all of it is downloaded again; see ``Request/downloading(to:_:)``.
-    public func resume() {
-        record.withLock { record in
-            guard record.isPaused else { return }
-            record.state = .running
-            run(&record)
-        }
-    }
-}
-
-/// The part of a handle that scopes, batches and chains use, whatever its value.
-protocol StartedSend: AnyObject, Sendable {
-    var tag: String { get }
-    var isCancelled: Bool { get }
-    func cancel()
-    func abandon()
-    /// Records a change of the progress of a batch or chain.
-    func note(_ change: CompositionProgress.Change)
 }

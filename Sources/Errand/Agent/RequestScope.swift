@@ -30,3 +30,25 @@ public final class RequestScope: Sendable {
 
     func remove(_ handle: any StartedSend) { handles.withLock { $0[ObjectIdentifier(handle)] = nil } }
 }
+
+/// The part of a handle that scopes, batches and chains use, whatever its value.
+protocol StartedSend: AnyObject, Sendable {
+    var tag: String { get }
+    var isCancelled: Bool { get }
+    func cancel()
+    func abandon()
+    /// Records a change of the progress of a batch or chain.
+    func note(_ change: CompositionProgress.Change)
+}
+
+extension RequestHandle {
+    func note(_ change: CompositionProgress.Change) {
+        record.withLock { record in
+            if case .started(let total) = change {
+                record.composition = CompositionProgress(total: total)
+            } else {
+                record.composition?.apply(change)
+            }
+        }
+    }
+}

@@ -10,14 +10,17 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to send.
+    ///   - policy: The policy in place of the request's own; ``CachePolicy/inherited``, the default, is the request's own.
     ///   - omitsRepeats: Whether the second value is omitted if it has the same status and, byte by byte, the same
     ///     payload.
     /// - Returns: A sequence of one or two values. Nothing is sent before the first one is requested.
     public func responses<R: Request & Sendable>(
         for request: R,
+        cachePolicy policy: CachePolicy = .inherited,
         omittingRepeats omitsRepeats: Bool = false
     ) -> Responses<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
+        let request = request.with(cachePolicy: policy)
+        return Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
             try await self.response(for: request, step: step, in: sequence)
         }
     }
@@ -26,39 +29,19 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to send.
+    ///   - policy: The policy in place of the request's own; ``CachePolicy/inherited``, the default, is the request's own.
     ///   - omitsRepeats: Whether the second value is omitted if it has the same status and, byte by byte, the same
     ///     payload.
     /// - Returns: A sequence of one or two values. Nothing is sent before the first one is requested.
-    public func responses<R: Request>(for request: R, omittingRepeats omitsRepeats: Bool = false) -> Responses<R> {
-        Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
-            try await self.response(for: request, step: step, in: sequence)
-        }
-    }
-}
-
-extension Agent {
-    /// Returns the responses that another cache policy than the request's own delivers; see
-    /// `responses(for:omittingRepeats:)`.
-    ///
-    /// ``CachePolicy/inherited`` is the request's own.
-    public func responses<R: Request & Sendable>(
-        for request: R,
-        cachePolicy policy: CachePolicy,
-        omittingRepeats omitsRepeats: Bool = false
-    ) -> Responses<ModifiedRequest<R>> where R.Model: Sendable, R.Formatter: Sendable {
-        responses(for: request.with(cachePolicy: policy), omittingRepeats: omitsRepeats)
-    }
-
-    /// Returns the responses that another cache policy than the request's own delivers, each formatted on the actor that
-    /// iterates; see `responses(for:omittingRepeats:)`.
-    ///
-    /// ``CachePolicy/inherited`` is the request's own.
     public func responses<R: Request>(
         for request: R,
-        cachePolicy policy: CachePolicy,
+        cachePolicy policy: CachePolicy = .inherited,
         omittingRepeats omitsRepeats: Bool = false
-    ) -> Responses<ModifiedRequest<R>> {
-        responses(for: request.with(cachePolicy: policy), omittingRepeats: omitsRepeats)
+    ) -> Responses<R> {
+        let request = request.with(cachePolicy: policy)
+        return Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
+            try await self.response(for: request, step: step, in: sequence)
+        }
     }
 }
 

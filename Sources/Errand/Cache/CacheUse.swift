@@ -55,12 +55,15 @@ enum CacheStep: Sendable {
     case first
     /// The second response of `responses(for:)`: from the network.
     case second
-    /// A policy that is used in place of the request's, unless it is inherited.
+    /// A policy that is used in place of the request's.
     case policy(CachePolicy)
+
+    /// Returns the step of a send with another policy, unless that is inherited.
+    static func of(_ policy: CachePolicy) -> CacheStep { policy.isInherited ? .whole : .policy(policy) }
 
     func policy(_ own: CachePolicy) -> CachePolicy {
         switch (self, own) {
-        case (.policy(let other), _): other.isInherited ? own : other
+        case (.policy(let other), _): other
         case (.first, .cacheThenNetwork(let maxAge)): .cacheElseNetwork(maxAge: maxAge)
         case (.second, .cacheThenNetwork), (.second, .staleWhileRevalidate): .reload
         default: own

@@ -77,7 +77,6 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
             count: members.count,
             options,
             tolerant: isTolerant,
-            successive: !isTolerant && members.count > maximumConcurrent,
             in: outer,
             end: end
         )

@@ -157,7 +157,6 @@ final class BatchRun {
     ///   - count: The number of its requests.
     ///   - options: The options of the batch.
     ///   - isTolerant: Whether the other requests continue if one fails.
-    ///   - isSuccessive: Whether requests begin after others have ended.
     ///   - outer: The context in which the batch runs.
     ///   - end: Called once, when all have ended, with the error that ended the batch.
     init(
@@ -165,17 +164,12 @@ final class BatchRun {
         count: Int,
         _ options: CompositionOptions,
         tolerant isTolerant: Bool = false,
-        successive isSuccessive: Bool = false,
         in outer: MemberContext,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) {
         var (context, stopID) = outer.inner(within: options.deadline)
         // `cancelAll` finds it here, not by the requests that run at that time: their failures may be ignored.
-        context.sequence = SendSequence(
-            outer.agent.pipeline.sends,
-            within: outer.sequence,
-            end: isSuccessive ? .onlyBetween : .withAllSends
-        ) { [stop = context.stop] in stop.stop() }
+        context.sequence = SendSequence(outer.agent.pipeline.sends) { [stop = context.stop] in stop.stop() }
         (self.context, self.stopID) = (context, stopID)
         left = count + 1
         notifier = CompositionNotifier(typeName, total: count, options, endedBy: context, in: outer)

@@ -44,9 +44,7 @@ public struct ChainRequest<Model>: DeclaredComposition {
 
     func begin(in outer: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
         var (context, stopID) = outer.inner(within: options.deadline, keepingResponses: true)
-        context.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence, end: .onlyBetween) {
-            [stop = context.stop] in stop.stop()
-        }
+        context.sequence = SendSequence(outer.agent.pipeline.sends) { [stop = context.stop] in stop.stop() }
         let notifier = CompositionNotifier("ChainRequest", total: count, options, endedBy: context, in: outer)
         let run = ChainRun(context, notifier)
         await run.notifier.start()

@@ -51,7 +51,7 @@ struct MemberContext {
                 return .failure(error)
             }
         } abandoned: { [agent] in
-            await agent.pipeline.abandon(send)
+            _ = await agent.pipeline.end(send, throwing: CancellationError())
         } overdue: { error in
             stop.remove(stopID)
             await deliver(.failure(error))
@@ -103,7 +103,7 @@ struct MemberContext {
         _ stopID: Int,
         _ deliver: Deliver<R.Model>
     ) async {
-        let error = await agent.pipeline.end(send, throwing: error, delivering: Pipeline.Deliver<R.Model>?.none)
+        let error = await agent.pipeline.end(send, throwing: error)
         stop.remove(stopID)
         await deliver(.failure(error))
     }
@@ -175,7 +175,7 @@ struct MemberContext {
     /// Returns this context for many requests with a result of its own for each.
     func ofMany() -> MemberContext {
         var context = self
-        context.sequence = SendSequence(agent.pipeline.sends, within: nil, end: .withAllSends) { [stop] in stop.stop() }
+        context.sequence = SendSequence(agent.pipeline.sends) { [stop] in stop.stop() }
         return context
     }
 

@@ -76,24 +76,12 @@ extension Settings {
     var authentication: ResolvedSetting<Authentication> { resolved(.inherited, { $0.authentication }, .anonymous) }
     var cacheStorage: ResolvedSetting<CacheStorage> { resolved(request.cacheStorage, { $0.cacheStorage }, .standard) }
 
-    var timeout: ResolvedSetting<Duration?> {
-        resolved(request.limits.timeout, { $0.limits.timeout }, Limits.library.timeout)
-    }
-    var deadline: ResolvedSetting<Duration?> {
-        resolved(request.limits.deadline, { $0.limits.deadline }, Limits.library.deadline)
-    }
-    var maximumBodySize: ResolvedSetting<Int?> {
-        resolved(request.limits.maximumBodySize, { $0.limits.maximumBodySize }, Limits.library.maximumBodySize)
-    }
-    var maximumHeaderSize: ResolvedSetting<Int?> {
-        resolved(request.limits.maximumHeaderSize, { $0.limits.maximumHeaderSize }, Limits.library.maximumHeaderSize)
-    }
-    var maximumExpansion: ResolvedSetting<Int?> {
-        resolved(request.limits.maximumExpansion, { $0.limits.maximumExpansion }, Limits.library.maximumExpansion)
-    }
-    var minimumInterval: ResolvedSetting<Duration?> {
-        resolved(request.limits.minimumInterval, { $0.limits.minimumInterval }, Limits.library.minimumInterval)
-    }
+    var timeout: ResolvedSetting<Duration?> { limit { $0.timeout } }
+    var deadline: ResolvedSetting<Duration?> { limit { $0.deadline } }
+    var maximumBodySize: ResolvedSetting<Int?> { limit { $0.maximumBodySize } }
+    var maximumHeaderSize: ResolvedSetting<Int?> { limit { $0.maximumHeaderSize } }
+    var maximumExpansion: ResolvedSetting<Int?> { limit { $0.maximumExpansion } }
+    var minimumInterval: ResolvedSetting<Duration?> { limit { $0.minimumInterval } }
 
     /// The format of the innermost encoding that has one; the styles of those inside replace its own.
     var parameterEncoding: ResolvedSetting<ParameterEncoding> {
@@ -101,6 +89,11 @@ extension Settings {
         if source == .library { return ResolvedSetting(value: .automatic, source: source) }
         let inherited = request.service.parameterEncoding.over(config.inherited.parameterEncoding.over(.automatic))
         return ResolvedSetting(value: request.parameterEncoding.over(inherited), source: source)
+    }
+
+    @inline(__always)
+    private func limit<Value>(_ member: (Limits) -> Value?) -> ResolvedSetting<Value?> {
+        resolved(member(request.limits), { member($0.limits) }, member(Limits.library))
     }
 
     @inline(__always)

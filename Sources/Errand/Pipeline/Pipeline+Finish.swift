@@ -2,6 +2,8 @@
 
 extension Pipeline {
     /// Runs stages 9 to 12: creates the model from the response, and ends the send.
+    ///
+    /// Only this function knows the type of the request; what it calls gets closures.
     func finish<R: Request>(
         _ accepted: consuming AcceptedResponse,
         of request: R,
@@ -11,103 +13,70 @@ extension Pipeline {
         delivering deliver: Deliver<R.Model>? = nil,
         replacing replace: Replace
     ) async throws -> Produced<R.Model> {
+        var made: R.Model?
         let model: R.Model
         do {
             if accepted.caching == nil {
-                model = try send.format(&accepted, of: request, prepared, formatting)  // 10
+                try send.format(&accepted, of: prepared, formatting) { made = try request.formatter.format($0) }  // 10
             } else {
-                // 9, 10
-                model = try await formatCached(
+                try await formatCached(
                     &accepted,
-                    of: request,
-                    prepared,
+                    of: prepared,
+                    as: send,
                     formatting,
-                    in: send,
-                    replacing: replace
-                )
+                    replacing: replace,
+                    unlessVetoed: { request.shouldCache($0, of: $1) },
+                    by: { made = try request.formatter.format($0) }
+                )  // 9, 10
             }
+            guard let found = made else { throw NetworkError(.other("the formatter made no model")) }
+            model = found
             try request.didProduce(model, from: accepted.response)  // 11
         } catch {
-            throw await end(send, throwing: error, delivering: deliver)  // 12
+            throw await end(send, throwing: error, delivering: ending(deliver))
         }
         if send.type.mayLackModel { await diagnose(accepted, as: send) }
         if deliver != nil || !send.accessories.isEmpty {
             let response = Response(model: model, of: copy accepted)
-            await notifyEnd(of: send, Outcome(copy accepted), delivering: deliver, .success(response))  // 12
+            await notifyEnd(of: send, Outcome(copy accepted), nil, delivering: ending(deliver, with: response))  // 12
         }
         end(send)
-        // Cancelled too late for this send, but not for the sends that would follow it.
-        if let sequence = send.sequence, send.stop.reason == .cancelled { sends.endUnlessOthersRun(sequence) }
+        // Cancelled too late for this send, but not for those that its reader would request.
+        if let sequence = send.sequence, sequence.isOfReader, send.stop.reason == .cancelled { sequence.stop() }
         return (model, accepted)
-    }
-
-    /// Runs stage 12 of a send that failed; returns the error for the caller.
-    func end<Model>(
-        _ send: Send,
-        throwing error: any Error,
-        delivering deliver: Deliver<Model>?
-    ) async -> any Error {
-        let error = send.final(error)
-        send.releaseFile()
-        await notifyEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
-        end(send)
-        return error
-    }
-
-    private func end(_ send: Send) {
-        send.finish()
-        if send.type.isReceiving { send.prepared?.receiver?.end() }
-        sends.forget(send)
-    }
-
-    /// Ends a send whose caller no longer waits; the response is dropped.
-    func abandon(_ send: Send) async {
-        _ = await end(send, throwing: CancellationError(), delivering: Deliver<Void>?.none)
-    }
-
-    /// Runs stage 12: notifies the accessories, and calls the completion in between.
-    private func notifyEnd<Model>(
-        of send: Send,
-        _ outcome: Outcome,
-        delivering deliver: Deliver<Model>?,
-        _ result: Result<Response<Model>, any Error>
-    ) async {
-        await send.notify(.willStop(outcome))
-        // Until it is delivered, a callback may still be cancelled.
-        let isCancelled = deliver != nil && send.stop.reason == .cancelled && !send.hasFile
-        let isDelivered = await deliver?(isCancelled ? .failure(CancellationError()) : result) ?? true
-        await send.notify(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
     }
 
     /// Runs stages 9 and 10 of a response that was stored or may be.
     ///
     /// It is stored once the model is created: a response that cannot be decoded is not usable later, and an older one that can
     /// be decoded may still be used. A stored response that is no longer usable is removed and replaced.
-    private func formatCached<R: Request>(
+    @inline(never)
+    private func formatCached(
         _ accepted: inout AcceptedResponse,
-        of request: R,
-        _ prepared: PreparedRequest,
+        of prepared: PreparedRequest,
+        as send: Send,
         _ formatting: Metrics.Formatting,
-        in send: Send,
-        replacing replace: Replace
-    ) async throws -> R.Model {
+        replacing replace: Replace,
+        unlessVetoed mayStore: (Payload, RawResponse) -> Bool,
+        by make: (Payload) throws -> Void
+    ) async throws {
+        func storeUnlessVetoed() {
+            guard let caching = accepted.caching, caching.entry != nil else { return }
+            if mayStore(accepted.payload, accepted.response) { caching.commit() }
+        }
         let isValidated = if case .revalidated = accepted.source { true } else { false }
         if let caching = accepted.caching, caching.isHit || isValidated {
             let (miss, error): (CacheMiss, any Error)
             // The request's veto has not been called for a response of a background revalidation.
-            if caching.isHit, caching.entry != nil, !request.shouldCache(accepted.payload, of: accepted.response) {
+            if caching.isHit, caching.entry != nil, !mayStore(accepted.payload, accepted.response) {
                 (miss, error) = (.vetoed, CacheMiss.vetoed)
             } else {
                 do {
-                    let model = try send.format(&accepted, of: request, prepared, formatting)
+                    try send.format(&accepted, of: prepared, formatting, by: make)
                     // The veto was called for a hit above; a response that the server validated is stored again unless it is
                     // vetoed.
-                    if caching.isHit
-                        || caching.entry != nil && request.shouldCache(accepted.payload, of: accepted.response)
-                    {
-                        caching.commit()
-                    }
-                    return model
+                    if caching.isHit { caching.commit() } else { storeUnlessVetoed() }
+                    return
                 } catch let failure {
                     if failure is CancellationError { throw failure }
                     if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
@@ -117,13 +86,8 @@ extension Pipeline {
             try caching.discard(accepted, of: prepared, because: error)
             accepted = try await replace(miss)
         }
-        let model = try send.format(&accepted, of: request, prepared, formatting)
-        if let caching = accepted.caching, caching.entry != nil,
-            request.shouldCache(accepted.payload, of: accepted.response)
-        {
-            caching.commit()
-        }
-        return model
+        try send.format(&accepted, of: prepared, formatting, by: make)
+        storeUnlessVetoed()
     }
 }
 

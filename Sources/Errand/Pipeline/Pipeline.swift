@@ -63,7 +63,7 @@ extension Pipeline {
             let veto = prepared.cacheUse?.revalidatesInBackground == true ? veto() : nil
             accepted = try await response(to: prepared, veto: veto)  // 3 to 8
         } catch {
-            throw await end(send, throwing: error, delivering: deliver)  // 12
+            throw await end(send, throwing: error, delivering: ending(deliver))  // 12
         }
         return try await finish(
             consume accepted,

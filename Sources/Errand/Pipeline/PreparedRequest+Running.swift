@@ -21,12 +21,6 @@ extension PreparedRequest {
         }
     }
 
-    /// The meaning of a `CancellationError`: that the deadline has passed, or that the send was cancelled.
-    var stopError: any Error {
-        guard self.stop.isOverDeadline, let deadline = self.deadline else { return CancellationError() }
-        return deadline.error.with(request: outgoing)
-    }
-
     /// Whether the send may wait outside its exchange: for other sends, or in code that is not the library's.
     var waitsElsewhere: Bool {
         self.pinnedCredential != nil || needsAdmission || self.queued != nil

@@ -193,23 +193,6 @@ struct RequestBuilder {
     }
 }
 
-extension PinnedCredential {
-    /// Creates the credential of a request, or `nil` if it has none; `own` are the header fields of the request itself.
-    convenience init?(
-        of settings: Settings,
-        for client: any RefreshClient,
-        own: () -> HTTPHeaders
-    ) {
-        let (config, service) = (settings.config.inherited.authentication, settings.request.service.authentication)
-        guard config != .inherited || service != .inherited else { return nil }
-        let setting = settings.authentication
-        guard let session = setting.value.session, settings.authorization.source <= setting.source,
-            !RefreshScope.contains(session), !own().contains("Authorization")
-        else { return nil }
-        self.init(session: session, client: client)
-    }
-}
-
 extension PreparedRequest.Parts {
     /// Creates the parts of a request from its own declarations, its service's and the config's, and its send.
     fileprivate init(

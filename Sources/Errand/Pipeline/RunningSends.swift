@@ -25,30 +25,7 @@ struct RunningSends: Sendable {
         }
     }
 
-    /// A sequence that has begun.
-    private struct Sequence {
-        let end: SendSequence.End
-        let stop: @Sendable () -> Void
-        /// The number of its running sends.
-        var count = 0
-        /// The latest send, until it has ended.
-        var send: Send?
-        /// The context of the last send that has ended.
-        var last: RequestContext?
-
-        var context: RequestContext? { send?.latestContext ?? last }
-
-        mutating func begin(_ send: Send) {
-            count += 1
-            self.send = send
-        }
-
-        mutating func end(_ send: Send, _ context: RequestContext) {
-            count -= 1
-            last = context
-            if self.send === send { self.send = nil }
-        }
-    }
+    private struct Sequence { weak var object: SendSequence? }
 
     /// The running sends, each at its own place, because a dictionary takes ten times as long.
     private struct Places {
@@ -84,25 +61,6 @@ struct RunningSends: Sendable {
         var started = Table<Int, @Sendable () -> Void>()
         var lastNumber = 0
         var sequences: [ObjectIdentifier: Sequence] = [:]
-
-        /// Adds a sequence, and the sequences that contain it; none of them counts its sends.
-        mutating func add(_ sequence: SendSequence) {
-            var next: SendSequence? = sequence
-            while let sequence = next, !sequence.isNoted.exchange(true, ordering: .relaxed) {
-                sequences[ObjectIdentifier(sequence)] = Sequence(end: sequence.end, stop: sequence.stop)
-                next = sequence.outer
-            }
-        }
-
-        /// Changes the sequences that a send is a part of.
-        mutating func change(_ send: Send, _ change: (inout Sequence) -> Void) {
-            var next = send.sequence
-            while let sequence = next {
-                let new = Sequence(end: sequence.end, stop: sequence.stop)
-                change(&sequences[ObjectIdentifier(sequence), default: new])
-                next = sequence.outer
-            }
-        }
     }
 
     private let state = Lock(State())
@@ -136,23 +94,19 @@ struct RunningSends: Sendable {
     /// refresh token would be lost.
     func note(_ send: Send) {
         guard !RefreshScope.isActive else { return }
-        state.withLock { state in
-            send.place.store(state.running.add(.send(send)), ordering: .relaxed)
-            guard let sequence = send.sequence else { return }
-            if sequence.countsSends { state.change(send) { $0.begin(send) } } else { state.add(sequence) }
-        }
+        state.withLock { send.place.store($0.running.add(.send(send)), ordering: .relaxed) }
         if send.sequence?.mustEnd == true { send.stop.stop() }
     }
 
     func forget(_ send: Send) {
         let place = send.place.exchange(-1, ordering: .relaxed)
-        guard place >= 0 else { return }
-        guard send.sequence?.countsSends == true else { return state.withLock { _ = $0.running.remove(at: place) } }
-        let context = send.latestContext
-        state.withLock { state in
-            _ = state.running.remove(at: place)
-            state.change(send) { $0.end(send, context) }
-        }
+        if place >= 0 { _ = state.withLock { $0.running.remove(at: place) } }
+    }
+
+    /// Records a sequence, until it is deallocated; not that of a refresh, as in ``note(_:)`` of a send.
+    func note(_ sequence: SendSequence) {
+        guard !RefreshScope.isActive else { return }
+        state.withLock { $0.sequences[ObjectIdentifier(sequence)] = Sequence(object: sequence) }
     }
 
     /// Forgets a sequence, none of whose sends is running.
@@ -171,36 +125,21 @@ struct RunningSends: Sendable {
         return await work()
     }
 
-    /// Ends a sequence after a send of it that was cancelled too late, if that was the only one that ran.
-    func endUnlessOthersRun(_ sequence: SendSequence) {
-        let othersRun = state.withLock { ($0.sequences[ObjectIdentifier(sequence)]?.count ?? 0) > 0 }
-        switch sequence.end {
-        case .withItsSend: sequence.stop()
-        case .onlyBetween: if !othersRun { sequence.stop() }
-        // It was ended with all, or not at all, even if it is a part of another one.
-        case .withAllSends: if let outer = sequence.outer { endUnlessOthersRun(outer) }
-        }
-    }
-
     /// Ends sends and sequences.
     ///
     /// - Parameters:
     ///   - isEverything: Whether requests end, too, that have not begun and so have no context.
     ///   - predicate: Which of the others, by their contexts.
     func cancelAll(everything isEverything: Bool = false, where predicate: (RequestContext) -> Bool) {
-        let (running, sequences, started) = state.withLock { state in
-            (state.running.all, state.sequences, isEverything ? Array(state.started.values) : [])
+        // Before their sends, none of which has then failed by itself, and what begins in them from now on ends by itself.
+        for sequence in state.withLock({ $0.sequences.values.compactMap(\.object) })
+        where isEverything || sequence.latestContext.map(predicate) == true {
+            sequence.stop()
         }
-        // Before their sends, so that no send has failed by itself.
-        if isEverything { for sequence in sequences.values { sequence.stop() } }
-        for one in running where predicate(one.context) { one.stop() }
-        for sequence in sequences.values where !isEverything && sequence.end != .withAllSends {
-            guard sequence.count == 0 || sequence.end == .withItsSend else { continue }
-            if sequence.context.map(predicate) == true { sequence.stop() }
+        let (running, started) = state.withLock { state in
+            (state.running.all, isEverything ? Array(state.started.values) : [])
         }
+        for one in running where one.sequence?.mustEnd == true || predicate(one.context) { one.stop() }
         for cancel in started { cancel() }
-        // The sends that have begun in them meanwhile.
-        let begun = state.withLock { state in state.running.all.filter { $0.sequence?.mustEnd == true } }
-        for one in begun { one.stop() }
     }
 }

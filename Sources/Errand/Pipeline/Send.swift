@@ -19,12 +19,12 @@ final class Send: Sendable {
     let deadline: Deadline?
     let accessories: AccessoryChain
     /// Whether the send belongs to a composition.
-    private let isMember: Bool
+    let isMember: Bool
     /// The sequence that the send is a part of, or `nil` if it stands alone.
     let sequence: SendSequence?
 
     /// `nil` if there is no deadline, because most sends have none.
-    private let watch: Lock<DeadlineWatch?>?
+    let watch: Lock<DeadlineWatch?>?
     /// The snapshot of the request, once it is built.
     private let built = OnceReference<PreparedRequest>()
     /// The place of the send among those that run, or -1 for none; belongs to ``RunningSends``.
@@ -106,17 +106,16 @@ final class Send: Sendable {
     var latestContext: RequestContext { prepared?.context ?? context }
 
     /// Runs stage 10: formats the payload synchronously, and records the duration in the response.
-    func format<R: Request>(
+    func format(
         _ accepted: inout AcceptedResponse,
-        of request: R,
-        _ prepared: PreparedRequest,
-        _ formatting: Metrics.Formatting
-    ) throws -> R.Model {
+        of prepared: PreparedRequest,
+        _ formatting: Metrics.Formatting,
+        by make: (Payload) throws -> Void
+    ) throws {
         try checkTime(of: prepared, for: accepted.source)
         let began = timeline.now()
-        let model: R.Model
         do {
-            model = try request.formatter.format(accepted.payload)
+            try make(accepted.payload)
         } catch let error as NetworkError {
             throw error.with(response: accepted.response)
                 .with(exchangeOf: accepted.response, method: prepared.outgoing.method)
@@ -127,7 +126,6 @@ final class Send: Sendable {
         accepted.times.format = ended - began
         accepted.times.total = ended - started
         accepted.times.formatting = formatting
-        return model
     }
 
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
@@ -138,53 +136,6 @@ final class Send: Sendable {
         try prepared.deadline?.check(at: prepared.outgoing)
         if stop.mustEnd { throw CancellationError() }
     }
-
-    // MARK: End of the send
-
-    /// Starts to watch the deadline, until ``finish()``.
-    func watchDeadline() {
-        guard let deadline, let watch else { return }
-        let started = deadline.watch(stop)
-        watch.withLock { $0 = started }
-    }
-
-    /// Ends the watching of the deadline.
-    func finish() {
-        stop.stop(.finished)
-        watch?.withLock { $0 }?.cancel()
-    }
-
-    /// Releases the file of a download that failed, so that the receiver of its error can begin another one.
-    func releaseFile() {
-        guard type.isReceiving, let receiver = prepared?.receiver, !receiver.isStream else { return }
-        receiver.end()
-    }
-
-    /// Returns the error for the caller: cancellation by the caller takes precedence over the deadline.
-    func final(_ error: any Error) -> any Error {
-        if error is CancellationError {
-            let failure: NetworkError
-            if stop.isOverDeadline, let deadline {
-                failure = deadline.error
-            } else if stop.reason == .superseded, isMember {
-                // A batch that throws `CancellationError` would seem to have been cancelled by its caller.
-                failure = NetworkError(.superseded)
-            } else {
-                return error
-            }
-            guard let outgoing = prepared?.outgoing else { return withContext(failure) }
-            return withContext(failure.with(request: outgoing))
-        }
-        // The deadline may pass before the work notices that its caller has cancelled it.
-        if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline,
-            Task.isCancelled || stop.reason == .cancelled
-        {
-            return CancellationError()
-        }
-        return withContext(error)
-    }
-
-    // MARK: Notifications
 
     /// Notifies the accessories in stages 1 and 12, in the background.
     func notify(_ event: AccessoryEvent) async {
@@ -198,12 +149,4 @@ final class Send: Sendable {
         error.requestName = context.typeName
         return error
     }
-}
-
-extension Outcome {
-    init(_ accepted: AcceptedResponse) {
-        self = .success(statusCode: accepted.response.statusCode, source: accepted.source, metrics: accepted.metrics)
-    }
-
-    init(_ error: any Error) { self = error is CancellationError ? .cancelled : .failure(error) }
 }

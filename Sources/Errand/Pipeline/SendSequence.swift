@@ -1,36 +1,23 @@
 internal import Foundation
-internal import Synchronization
 
 /// Sends that follow one another, such as in a poll, pages, a chain or a stream of events, or many sends with a limit on how
 /// many run at once.
 ///
-/// If none of them is running, `cancelAll` ends it by the context of the last one. A send that has not begun has no context.
+/// `cancelAll` ends it. One of a reader also ends with the latest of its sends, even if none is running.
 final class SendSequence: Sendable {
-    /// Which sends `cancelAll` ends the sequence with, besides ending it between two of them.
-    enum End: Sendable {
-        /// Any: the reader of the sequence may already be past a send that has not ended yet.
-        case withItsSend
-        /// None, because it may continue after a send that was cancelled.
-        case onlyBetween
-        /// All, but not some: each has a result of its own, or none would follow, and a send that has not begun has no context
-        /// by which it could be chosen.
-        case withAllSends
-    }
-
-    let end: End
-    /// The sequence that this one is a part of.
-    let outer: SendSequence?
-    /// Whether its sends are counted: `cancelAll` of some ends it, or one that it is a part of.
-    let countsSends: Bool
-    /// Whether a sequence that counts no sends is among those that `cancelAll` ends; belongs to ``RunningSends``.
-    let isNoted = Atomic(false)
-    /// Ends the sends that wait or would begin; returns at once.
-    let stop: @Sendable () -> Void
-    private let signal: StopSignal
+    /// Whether it is the sequence of a reader, which requests one send after the other.
+    let isOfReader: Bool
+    private let end: (@Sendable () -> Void)?
+    private let signal = StopSignal()
     private let sends: RunningSends
+
+    /// The context of the latest send of a reader, or `nil` before the first.
+    var latestContext: RequestContext? { identity.withLock { $0?.context } }
 
     /// The user and the origins of a reader's sends; `nil` before the first.
     private struct Identity {
+        /// The context of the latest send.
+        var context: RequestContext
         /// The origins that the first request was made for, before adapters and redirects.
         let origins: [Origin]
         /// The credential of the latest send of each service to a URL that it applies to.
@@ -41,32 +28,24 @@ final class SendSequence: Sendable {
 
     private let identity = Lock<Identity?>(nil)
 
-    /// Creates the sequence of a reader, which requests one send after the other.
-    init(_ sends: RunningSends) {
-        let signal = StopSignal()
-        (self.sends, self.signal, outer, end) = (sends, signal, nil, .withItsSend)
-        countsSends = true
-        stop = { signal.stop() }
-    }
-
-    /// Creates the sequence of a batch, a chain, or many requests.
+    /// Creates a sequence.
     ///
     /// - Parameters:
     ///   - sends: The running sends of the agent.
-    ///   - outer: The sequence that it is a part of.
-    ///   - end: Which sends it ends with.
-    ///   - stop: Ends it; returns at once.
-    init(_ sends: RunningSends, within outer: SendSequence?, end: End, stop: @escaping @Sendable () -> Void) {
-        let signal = StopSignal()
-        (self.sends, self.signal, self.outer, self.end) = (sends, signal, outer, end)
-        countsSends = end != .withAllSends || outer?.countsSends == true
-        self.stop = {
-            stop()
-            signal.stop()
-        }
+    ///   - end: Ends a batch, a chain, or many requests, each of which has a result of its own, and returns at once; `nil` for
+    ///     the sequence of a reader.
+    init(_ sends: RunningSends, endedBy end: (@Sendable () -> Void)? = nil) {
+        (self.sends, self.end, isOfReader) = (sends, end, end == nil)
+        sends.note(self)
     }
 
     deinit { sends.forget(ObjectIdentifier(self)) }
+
+    /// Ends the sends that wait or would begin; returns at once.
+    func stop() {
+        end?()
+        signal.stop()
+    }
 
     /// Whether the sequence was ended.
     var mustEnd: Bool { signal.mustEnd }
@@ -80,9 +59,10 @@ final class SendSequence: Sendable {
     ///
     /// - Throws: ``NetworkError/Reason/credentialChanged``.
     func check(_ prepared: PreparedRequest) throws {
-        guard end == .withItsSend else { return }
+        guard isOfReader else { return }
         let old = identity.withLock { $0 }
-        var new = old ?? Identity(origins: prepared.ownOrigins, hooks: [])
+        var new = old ?? Identity(context: prepared.context, origins: prepared.ownOrigins, hooks: [])
+        new.context = prepared.context
         if let credential = prepared.pinnedCredential, credential.session.appliesTo(prepared.outgoing.url) {
             let service = prepared.settings.request.service.id
             // A service may get another session, and several services may have one session.
@@ -100,7 +80,7 @@ final class SendSequence: Sendable {
             }
         }
         identity.withLock { $0 = new }
-        // Released outside of the lock: it may be the last reference to an authenticator of the user.
+        // Released outside of the lock: it may have the last reference to what is the user's.
         withExtendedLifetime(old) {}
     }
 

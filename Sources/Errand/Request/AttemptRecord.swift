@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// The requests that were sent in one attempt.
 ///
@@ -71,17 +72,9 @@ final class AttemptRecord: Sendable {
     /// Records a request that is about to be sent.
     ///
     /// - Returns: Whether it is the attempt's first request to its host, ignoring redirects.
-    /// - Throws: ``NetworkError/Reason/bodyAlreadySent`` if the body can be read once, and such a body was sent before.
-    func willSend(
-        _ request: OutgoingRequest,
-        of prepared: PreparedRequest,
-        isRedirected: Bool
-    ) throws(NetworkError) -> Bool {
+    func willSend(_ request: OutgoingRequest, of prepared: PreparedRequest, isRedirected: Bool) -> Bool {
         let host = isRedirected ? nil : Self.host(of: request, prepared)
-        return try state.withLock { state throws(NetworkError) in
-            if !request.body.isReplayable, state.judged?.body.isReplayable == false {
-                throw NetworkError(.bodyAlreadySent)
-            }
+        return state.withLock { state in
             state.earlierHadEffect = state.earlierHadEffect || state.lastHadEffect
             state.lastHadEffect = !request.mayBeSentTwice
             // A body that can be read once takes precedence; the method matters for retries only.
@@ -105,21 +98,15 @@ final class AttemptRecord: Sendable {
 /// A body that can be read once in a send, however often an interceptor runs the send.
 final class SingleUseBody: BodySource {
     private let base: any BodySource
-    private let isOpened = Lock(false)
+    private let isOpened = Atomic(false)
 
     init(_ base: any BodySource) { self.base = base }
 
     var byteCount: Int64? { base.byteCount }
     var isReplayable: Bool { false }
-    /// Whether it has been read.
-    var isSpent: Bool { isOpened.withLock { $0 } }
 
     func makeReader() throws -> any BodyReader {
-        let wasOpened = isOpened.withLock { isOpened in
-            defer { isOpened = true }
-            return isOpened
-        }
-        if wasOpened { throw NetworkError(.bodyAlreadySent) }
+        if isOpened.exchange(true, ordering: .relaxed) { throw NetworkError(.bodyAlreadySent) }
         return try base.makeReader()
     }
 }
@@ -131,14 +118,6 @@ extension OutgoingRequest {
         var copy = self
         copy.body = .source(SingleUseBody(source))
         return copy
-    }
-}
-
-extension OutgoingBody {
-    /// Whether it can be read once, and has been.
-    var isSpent: Bool {
-        guard case .source(let source) = self else { return false }
-        return (source as? SingleUseBody)?.isSpent ?? false
     }
 }
 

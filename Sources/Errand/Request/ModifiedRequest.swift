@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A request with some members changed, created by modifiers such as `GetUser(id: 7).timeout(.seconds(5))`.
 ///
 /// Every other member is the wrapped request's, read when it is sent. A modified batch or chain applies its changes to each
@@ -51,4 +53,28 @@ extension ModifiedRequest: ComposedRequest where Base: ComposedRequest {
 
 extension ModifiedRequest: ReceivingRequest where Base: ReceivingRequest {
     func makeReceiver() throws -> any BodyReceiver { try base.makeReceiver() }
+}
+
+/// A request whose model is the body as received, without the filter and the formatter of the request that it wraps.
+///
+/// Created by ``Request/raw``. The conditions for accepting a response still apply.
+public struct RawRequest<Base: Request>: RequestWrapper {
+    /// The complete body.
+    public typealias Model = Data
+
+    let base: Base
+
+    /// The filter, which unwraps nothing.
+    public var filter: PassthroughFilter { .passthrough }
+    /// The formatter, which returns the bytes.
+    public var formatter: DataFormatter { DataFormatter() }
+}
+
+extension RawRequest: Sendable where Base: Sendable {}
+
+extension Request {
+    /// This request with the complete body as its model: without unwrapping an envelope and without formatting.
+    ///
+    /// `response(for: request.raw)` also returns the header section.
+    public var raw: RawRequest<Self> { RawRequest(base: self) }
 }

@@ -33,37 +33,24 @@ struct ParameterPlacement {
         _ values: [(name: String, value: JSONValue)],
         in parts: inout URLParts
     ) throws -> (body: OutgoingBody, type: String?) {
+        if putsParametersInQuery { parts.append(encodedQuery: encoding.encodedPairs(values)) }
         switch body.content {
-        case .automatic:
-            break
-        case .empty:
-            parts.append(encodedQuery: encoding.encodedPairs(values))
-            return (.empty, nil)
-        case .data(let result, let type):
-            parts.append(encodedQuery: encoding.encodedPairs(values))
-            return (.data(try data(result)), type)
-        case .source(let source, let type):
-            parts.append(encodedQuery: encoding.encodedPairs(values))
-            return (.source(source), type)
+        case .automatic: break
+        case .empty: return (.empty, nil)
+        case .data(let result, let type): return (.data(try data(result)), type)
+        case .source(let source, let type): return (.source(source), type)
         case .file(let url, let type):
-            parts.append(encodedQuery: encoding.encodedPairs(values))
             let file = try FileSource(url)
             if file.byteCount == 0, method.putsParametersInQuery { return (.empty, nil) }
             return (.source(file), type)
         case .multipart(let form):
-            parts.append(encodedQuery: encoding.encodedPairs(values))
             let body = try MultipartBody(form)
             return (.source(body), body.contentType)
         case .form(let parameters, let formEncoding):
-            parts.append(encodedQuery: encoding.encodedPairs(values))
             let pairs = formEncoding.encodedPairs(try parameters.values(dates: formEncoding.dates))
             return (.data(Data(pairs.utf8)), Self.formType)
         }
-        guard !values.isEmpty else { return (.empty, nil) }
-        if isQuery {
-            parts.append(encodedQuery: encoding.encodedPairs(values))
-            return (.empty, nil)
-        }
+        if values.isEmpty || isQuery { return (.empty, nil) }
         switch encoding.format {
         case .inherited, .automatic, .query, .json:
             try rejectRepeatedNames(in: values)

@@ -115,3 +115,20 @@ extension PreparedRequest {
         if own.isEmpty { request.headers["Content-Type"] = nil }
     }
 }
+
+extension PinnedCredential {
+    /// Creates the credential of a request, or `nil` if it has none; `own` are the header fields of the request itself.
+    convenience init?(
+        of settings: Settings,
+        for client: any RefreshClient,
+        own: () -> HTTPHeaders
+    ) {
+        let (config, service) = (settings.config.inherited.authentication, settings.request.service.authentication)
+        guard config != .inherited || service != .inherited else { return nil }
+        let setting = settings.authentication
+        guard let session = setting.value.session, settings.authorization.source <= setting.source,
+            !RefreshScope.contains(session), !own().contains("Authorization")
+        else { return nil }
+        self.init(session: session, client: client)
+    }
+}

@@ -170,32 +170,6 @@ final class PreparedRequest: Sendable, ReceivedSend {
     }
 }
 
-/// An interceptor of each exchange, and its place among the hooks of the request.
-struct ExchangeHook: Sendable {
-    let hook: Int
-    let interceptor: any ExchangeInterceptor
-    /// The identity of the user when the request was prepared, or `nil` if there was none.
-    let identity: String?
-
-    /// Whether another one is of the same interceptor.
-    func isSame(as other: ExchangeHook) -> Bool { interceptor as AnyObject === other.interceptor as AnyObject }
-
-    /// Whether the interceptor still has the identity.
-    var isCurrent: Bool { identity.map(interceptor.isCurrent) ?? true }
-
-    /// Returns the interceptors of a list that wrap each exchange, the outermost first.
-    static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int, for url: URL) -> [ExchangeHook] {
-        if interceptors.isEmpty { return [] }
-        let hooks = interceptors.enumerated().compactMap { place, interceptor in
-            (interceptor as? any ExchangeInterceptor).map {
-                ExchangeHook(hook: adapterCount + place, interceptor: $0, identity: $0.identity(for: url))
-            }
-        }
-        // A jar of the service replaces the config's jar.
-        return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost).suffix(1)
-    }
-}
-
 /// The result of building a request.
 struct BuiltRequest: Sendable {
     let outgoing: OutgoingRequest

@@ -17,17 +17,14 @@ public protocol Request<Model> {
     /// The type that the response is formatted as: `Decodable` for JSON, `String` for text, `Data` for bytes, `Void`
     /// for nothing, `JSONValue` for any JSON, or any type with a ``formatter`` of your own.
     associatedtype Model
-
     /// The type of ``filter``.
     associatedtype Filter: ResponseFilter = InheritedFilter
-
     /// The type of ``formatter``.
     associatedtype Formatter: ResponseFormatter = DefaultFormatter<Model> where Formatter.Output == Model
 
     /// The type of the response that `response(for:)` of a batch returns for this request; don't declare it.
     ///
-    /// It is ``Response`` with the request's ``Model``; an optional for `ignoringFailure()`; and for a batch the responses of its
-    /// requests.
+    /// It is ``Response`` of the ``Model``; an optional for `ignoringFailure()`; for a batch, its requests' responses.
     associatedtype ResponseInBatch = Response<Model>
 
     // MARK: Where

@@ -4,23 +4,23 @@ public import Foundation
 public struct RequestContext: Sendable, Identifiable {
     /// The number of the send, unique in this process.
     public internal(set) var id: Int
-    private var facts: Facts
+    private var facts: Shared<Facts>
     /// Notifies interceptors that the body has begun, or `nil` if it is collected in memory.
-    var beginning: BodyBeginning? { facts.beginning }
+    var beginning: BodyBeginning? { facts.value.beginning }
     /// The name of the request's type, such as `GetUser`.
-    public var typeName: String { facts.typeName }
+    public var typeName: String { facts.value.typeName }
     /// The method of the request.
-    public var method: HTTPMethod { facts.method }
+    public var method: HTTPMethod { facts.value.method }
     /// The current URL, or `nil` until it is formed.
     public internal(set) var url: URL?
     /// The path as the request declares it, which is shown in place of the URL's path.
     var declared: DeclaredPath?
     /// The identifier of the request's ``Service``.
-    public var serviceID: String { facts.serviceID }
+    public var serviceID: String { facts.value.serviceID }
     /// The request's own tag, or an empty string if it has none.
-    public var tag: String { facts.tag }
+    public var tag: String { facts.value.tag }
     /// The names of secrets of the agent's config, for code that writes URLs, header fields or bodies.
-    public var secrets: Secrets { facts.secrets?.value ?? .usual }
+    public var secrets: Secrets { facts.value.secrets?.value ?? .usual }
     /// The number of the attempt, starting at 1; 0 before the first, and in events of progress and redirects.
     public internal(set) var attempt: Int
     /// Whether credentials of the config and the service may be sent to the URL.
@@ -35,30 +35,14 @@ public struct RequestContext: Sendable, Identifiable {
     /// The values that the request or an earlier stage passes to later stages.
     public var attributes: [String: any Sendable]
 
-    /// The values that never change, behind one reference, because a context is copied often.
-    private final class Facts: Sendable {
+    /// What hardly changes, behind one reference, because a context is copied often.
+    private struct Facts: Sendable {
         let typeName: String
-        let method: HTTPMethod
+        var method: HTTPMethod
         let serviceID: String
         let tag: String
         let secrets: Shared<Secrets>?
-        let beginning: BodyBeginning?
-
-        init(
-            typeName: String,
-            method: HTTPMethod,
-            serviceID: String,
-            tag: String,
-            secrets: Shared<Secrets>?,
-            beginning: BodyBeginning? = nil
-        ) {
-            self.secrets = secrets
-            self.beginning = beginning
-            self.typeName = typeName
-            self.method = method
-            self.serviceID = serviceID
-            self.tag = tag
-        }
+        var beginning: BodyBeginning?
     }
 
     /// Creates a context, for tests of filters and adapters.
@@ -101,7 +85,7 @@ public struct RequestContext: Sendable, Identifiable {
         sharing secrets: Shared<Secrets>?
     ) {
         self.id = id
-        facts = Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag, secrets: secrets)
+        facts = Shared(Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag, secrets: secrets))
         self.url = url
         self.attempt = attempt
         self.attributes = attributes
@@ -111,14 +95,8 @@ public struct RequestContext: Sendable, Identifiable {
     /// Returns the same context for a request with another method, or whose body is not collected in memory.
     func with(method: HTTPMethod? = nil, beginning: BodyBeginning? = nil) -> RequestContext {
         var copy = self
-        copy.facts = Facts(
-            typeName: typeName,
-            method: method ?? self.method,
-            serviceID: serviceID,
-            tag: tag,
-            secrets: facts.secrets,
-            beginning: beginning ?? self.beginning
-        )
+        if let method { copy.facts.value.method = method }
+        if let beginning { copy.facts.value.beginning = beginning }
         return copy
     }
 }

@@ -70,7 +70,7 @@ extension RequestPlan {
         self.formatting = formatting
         accessories = prepared.accessories.names
         secrets = prepared.secrets
-        let (values, service, resolved) = (
+        let (values, service, settings) = (
             prepared.settings.request, prepared.settings.request.service, prepared.settings
         )
         var entries: [Entry] = []
@@ -78,7 +78,7 @@ extension RequestPlan {
             entries.append(Entry(name: name, value: value, source: source))
         }
         func add(_ name: String, _ names: [String], _ source: SettingSource? = nil) {
-            add(name, names.joined(separator: ", "), source ?? (names.isEmpty ? .library : .request))
+            add(name, names.joined(separator: ", "), names.isEmpty ? .library : source ?? .request)
         }
         func setting<Value>(_ name: String, _ setting: ResolvedSetting<Value>) {
             add(name, "\(setting.value)", setting.source)
@@ -86,109 +86,79 @@ extension RequestPlan {
         func limit<Value>(_ name: String, _ setting: ResolvedSetting<Value?>) {
             add("limits.\(name)", setting.value.map { "\($0)" } ?? "no limit", setting.source)
         }
-        // Every member is listed, even one that has no case below: by its text, and as the library's if that equals the
-        // default's.
+        func level(_ isOfRequest: Bool, _ isOfService: Bool = false, _ isOfConfig: Bool = false) -> SettingSource {
+            isOfRequest ? .request : isOfService ? .service : isOfConfig ? .config : .library
+        }
+        add("path", DeclaredPath.shown(values.path), .request)
+        add("service", service.id, level(service.id != Service.default.id))
+        add("query", try request.query.names)
+        add("parameters", try request.parameters.names)
+        add("body", Self.words(for: final.body), level(try !request.body.isAutomatic || final.body.byteCount != 0))
+        let basePlace = prepared.baseParameters
+        let isBaseOfService = basePlace != .absent && !service.parameters.isEmpty
+        add("baseParameters", basePlace.rawValue, level(false, isBaseOfService, basePlace != .absent))
+        let isOwnHeader = !values.headers.isEmpty || service.headers.isEmpty && config.headers.isEmpty
+        add("headers", final.headers.map(\.name), level(isOwnHeader, !service.headers.isEmpty, true))
+        let authorization = settings.authorization
+        let isOther = !prepared.credentials.areSent && authorization.source < .request
+        let isWithheld = isOther && authorization.value != .anonymous
+        // The library's default says nothing about a session.
+        let own = authorization.source == .library ? "none" : "\(authorization.value)"
+        add("authorization", isWithheld ? "withheld: another origin" : own, authorization.source)
+        add("credentials", prepared.credentials.description, level(prepared.credentials.policy != .ownOrigins))
+        if let session = prepared.pinnedCredential?.session {
+            let restriction = session.appliesTo(final.url) ? "" : ", which does not apply to this URL"
+            let source = level(false, service.authentication != .inherited, true)
+            add("authentication", "\(type(of: session))\(restriction)", source)
+        }
+        let isAbsent = values.idempotencyKey == .absent
+        add("idempotencyKey", isAbsent ? "absent" : "sent", level(!isAbsent))
+        limit("timeout", settings.timeout)
+        limit("deadline", settings.deadline)
+        limit("maximumBodySize", settings.maximumBodySize)
+        limit("maximumHeaderSize", settings.maximumHeaderSize)
+        limit("maximumExpansion", settings.maximumExpansion)
+        limit("minimumInterval", settings.minimumInterval)
+        setting("retryPolicy", settings.retryPolicy)
+        add("retryBudget", "\(config.retryBudget)", level(false, false, config.retryBudget != .standard))
+        setting("redirectPolicy", settings.redirectPolicy)
+        setting("parameterEncoding", settings.parameterEncoding)
+        setting("acceptance", settings.acceptance)
+        if !prepared.fallbacks.isEmpty {
+            let urls = prepared.fallbacks.map {
+                $0.outgoing.url.origin.description + ($0.outgoing.declared?.shown ?? "")
+            }
+            add("cdnFallbacks", urls, level(false, service.cdnURL != nil || !service.cdnFallbacks.isEmpty, true))
+        }
+        setting("cachePolicy", settings.cachePolicy)
+        if let diagnostic = prepared.cacheDiagnostic { add("cache", "\(diagnostic)", settings.cachePolicy.source) }
+        let open = prepared.hooksWithoutScope.joined(separator: ", ")
+        add("identity", open.isEmpty ? "known" : "unknown: \(open) declares no credential scope", .library)
+        setting("cacheStorage", settings.cacheStorage)
+        let hasKey = !values.duplicateKey.isEmpty
+        add("duplicateKey", hasKey ? Secrets.mask : "", level(hasKey))
+        setting("throttle", settings.throttle)
+        let gates = prepared.sendGates.map { "\(type(of: $0))" }
+        add("sendGates", gates, level(false, !service.sendGates.isEmpty, true))
+        add("filter", "\(type(of: prepared.filter))", settings.filter.source)
+        let formatter = "\(type(of: request.formatter))"
+        // Swift infers Void for a request that declares no Model.
+        let text = type(of: request).Model.self == Void.self ? "\(formatter): the model is Void" : formatter
+        add("formatter", text, level(!formatter.hasPrefix("DefaultFormatter<")))
+        add("decoder", "\(type(of: prepared.decoder))", level(false, service.decoder != nil, true))
+        let interceptors = prepared.interceptors.map { "\(type(of: $0))" }
+        add("interceptors", interceptors, level(false, !service.interceptors.isEmpty, true))
+        add("accessories", accessories, level(!values.accessories.isEmpty, !service.accessories.isEmpty, true))
+        let isBuilt = try request.customURLRequest() == nil
+        add("customURLRequest", isBuilt ? "" : "used in place of the members above", level(!isBuilt))
+        add("formattingContext", formatting.rawValue, level(formatting != .background))
+        add("attributes", values.attributes.keys.sorted())
+        // Every other member is listed by its text, and as the library's if that equals the default's.
+        let listed = Set(entries.map(\.name) + ["limits"])
         let standard = Mirror(reflecting: RequestValues.defaults).children
         for (child, own) in zip(Mirror(reflecting: values).children, standard) {
-            guard let name = child.label else { continue }
-            switch name {
-            case "path": add(name, DeclaredPath.shown(values.path), .request)
-            case "service": add(name, service.id, service.id == Service.default.id ? .library : .request)
-            case "method":
-                add(name, "\(values.method)", values.method == .get ? .library : .request)
-                add("query", try request.query.names)
-                add("parameters", try request.parameters.names)
-            case "headers":
-                let isOwn = !values.headers.isEmpty || service.headers.isEmpty && config.headers.isEmpty
-                let source = isOwn ? SettingSource.request : service.headers.isEmpty ? .config : .service
-                add(name, final.headers.map(\.name), final.headers.isEmpty ? .library : source)
-            case "authorization":
-                let isOther = !prepared.credentials.areSent && resolved.authorization.source < .request
-                let isWithheld = isOther && resolved.authorization.value != .anonymous
-                // The library's default is not about a session.
-                let own = resolved.authorization.source == .library ? "none" : "\(resolved.authorization.value)"
-                add(name, isWithheld ? "withheld: another origin" : own, resolved.authorization.source)
-            case "credentialPolicy":
-                let credentials = prepared.credentials
-                let source = credentials.policy == .ownOrigins ? SettingSource.library : .request
-                add(name, "\(child.value)", source)
-                add("credentials", credentials.description, source)
-                if let session = prepared.pinnedCredential?.session {
-                    let source = service.authentication == .inherited ? SettingSource.config : .service
-                    let restriction = session.appliesTo(final.url) ? "" : ", which does not apply to this URL"
-                    add("authentication", "\(type(of: session))\(restriction)", source)
-                }
-            case "idempotencyKey":
-                let isAbsent = values.idempotencyKey == .absent
-                add(name, isAbsent ? "absent" : "sent", isAbsent ? .library : .request)
-            case "usesBaseParameters":
-                add(name, "\(child.value)", values.usesBaseParameters ? .library : .request)
-                let place = prepared.baseParameters
-                let source = service.parameters.isEmpty ? SettingSource.config : .service
-                add("baseParameters", place.rawValue, place == .absent ? .library : source)
-            case "limits":
-                limit("timeout", resolved.timeout)
-                limit("deadline", resolved.deadline)
-                limit("maximumBodySize", resolved.maximumBodySize)
-                limit("maximumHeaderSize", resolved.maximumHeaderSize)
-                limit("maximumExpansion", resolved.maximumExpansion)
-                limit("minimumInterval", resolved.minimumInterval)
-            case "retryPolicy":
-                setting(name, resolved.retryPolicy)
-                add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
-            case "redirectPolicy": setting(name, resolved.redirectPolicy)
-            case "parameterEncoding":
-                setting(name, resolved.parameterEncoding)
-                let isOwn = try !request.body.isAutomatic || final.body.byteCount != 0
-                add("body", Self.words(for: final.body), isOwn ? .request : .library)
-            case "acceptance": setting(name, resolved.acceptance)
-            case "usesCDN":
-                add(name, "\(values.usesCDN)", values.usesCDN ? .request : .library)
-                if !prepared.fallbacks.isEmpty {
-                    let isOwn = service.cdnURL != nil || !service.cdnFallbacks.isEmpty
-                    let urls = prepared.fallbacks.map {
-                        $0.outgoing.url.origin.description + ($0.outgoing.declared?.shown ?? "")
-                    }
-                    add("cdnFallbacks", urls, isOwn ? .service : .config)
-                }
-            case "cachePolicy":
-                setting(name, resolved.cachePolicy)
-                if let diagnostic = prepared.cacheDiagnostic {
-                    add("cache", "\(diagnostic)", resolved.cachePolicy.source)
-                }
-                let open = prepared.hooksWithoutScope.joined(separator: ", ")
-                add("identity", open.isEmpty ? "known" : "unknown: \(open) declares no credential scope", .library)
-            case "cacheStorage": setting(name, resolved.cacheStorage)
-            case "duplicateKey":
-                add(
-                    name,
-                    values.duplicateKey.isEmpty ? "" : Secrets.mask,
-                    values.duplicateKey.isEmpty ? .library : .request
-                )
-                setting("throttle", resolved.throttle)
-                let gates = prepared.sendGates.map { "\(type(of: $0))" }
-                add("sendGates", gates, service.sendGates.isEmpty ? gates.isEmpty ? .library : .config : .service)
-            case "filter":
-                add(name, "\(type(of: prepared.filter))", resolved.filter.source)
-                let formatter = "\(type(of: request.formatter))"
-                let isDefault = formatter.hasPrefix("DefaultFormatter<")
-                // Swift infers Void for a request that declares no Model.
-                let text = type(of: request).Model.self == Void.self ? "\(formatter): the model is Void" : formatter
-                add("formatter", text, isDefault ? .library : .request)
-                add("decoder", "\(type(of: prepared.decoder))", service.decoder == nil ? .config : .service)
-                let interceptors = prepared.interceptors.map { "\(type(of: $0))" }
-                let isOwn = !service.interceptors.isEmpty
-                add("interceptors", interceptors, interceptors.isEmpty ? .library : isOwn ? .service : .config)
-            case "accessories":
-                add(name, accessories, Self.source(values, service, config))
-                let isBuilt = try request.customURLRequest() == nil
-                let words = isBuilt ? "" : "used in place of the members above"
-                add("customURLRequest", words, isBuilt ? .library : .request)
-            case "formattingContext":
-                add(name, formatting.rawValue, formatting == .background ? .library : .request)
-            case "attributes": add(name, values.attributes.keys.sorted())
-            default: add(name, "\(child.value)", "\(child.value)" == "\(own.value)" ? .library : .request)
-            }
+            guard let name = child.label, !listed.contains(name) else { continue }
+            add(name, "\(child.value)", level("\(child.value)" != "\(own.value)"))
         }
         #if DEBUG
         let diagnostics = IgnoredMembers.diagnostics(of: request)
@@ -201,11 +171,5 @@ extension RequestPlan {
 
     private static func words(for body: OutgoingBody) -> String {
         body.byteCount.map { $0 == 0 ? "empty" : "\($0) bytes" } ?? "streamed"
-    }
-
-    private static func source(_ request: RequestValues, _ service: Service, _ config: NetworkConfig) -> SettingSource {
-        if !request.accessories.isEmpty { return .request }
-        if !service.accessories.isEmpty { return .service }
-        return config.accessories.isEmpty ? .library : .config
     }
 }

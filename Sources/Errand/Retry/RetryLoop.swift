@@ -35,7 +35,7 @@ struct RetryLoop: Sendable {
         _ prepared: PreparedRequest,
         _ attempt: (PreparedRequest, Int, AttemptRecord?) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        var attempts = Attempts(of: prepared, at: timeline.now())
+        var attempts = RetryAttempts(of: prepared, at: timeline.now())
         while true {
             do {
                 var accepted = try await attempt(attempts.prepared, attempts.number, attempts.record)
@@ -47,79 +47,20 @@ struct RetryLoop: Sendable {
         }
     }
 
-    /// The current attempt of a request, and the failed ones.
-    private struct Attempts {
-        /// The request at the URL of the current attempt.
-        private(set) var prepared: PreparedRequest
-        /// The requests at the next URLs of the CDN.
-        private(set) var fallbacks: ArraySlice<BuiltRequest>
-        private(set) var number = 1
-        private var began: Duration
-        private(set) var record: AttemptRecord?
-        private(set) var failed: [Metrics.Attempt] = []
-        private(set) var waiting = Duration.zero
-        private(set) var repetitionCount = 0
-
-        init(of prepared: PreparedRequest, at now: Duration) {
-            self.prepared = prepared
-            fallbacks = prepared.fallbacks[...]
-            began = now
-            record = Self.firstRecord(of: prepared)
-        }
-
-        /// Adds the earlier attempts and waits to the response's metrics.
-        mutating func complete(_ accepted: inout AcceptedResponse) {
-            addRepetition()
-            if !failed.isEmpty { accepted.times.attempts.insert(contentsOf: failed, at: 0) }
-            if waiting > .zero { accepted.times.authentication += waiting }
-        }
-
-        /// Records the refresh of the attempt that has just ended.
-        mutating func addRepetition() {
-            guard let repetition = record?.repetition else { return }
-            repetitionCount += repetition.count
-            waiting += repetition.waiting
-            if let attempt = repetition.attempt { failed.append(attempt) }
-        }
-
-        mutating func addFailure(_ timing: ExchangeTiming?, at now: Duration) {
-            let attempt =
-                timing.map { Metrics.Attempt($0, of: prepared.built) }
-                ?? Metrics.Attempt(total: now - began, origin: prepared.origin.description, url: prepared.outgoing.url)
-            failed.append(attempt)
-        }
-
-        mutating func begin(_ record: AttemptRecord?, at now: Duration) {
-            self.record = record
-            (number, began) = (number + 1, now)
-        }
-
-        mutating func beginAtNextURL(at now: Duration) {
-            guard let next = fallbacks.popFirst() else { return }
-            prepared = PreparedRequest(prepared, at: next)
-            begin(Self.firstRecord(of: prepared), at: now)
-        }
-
-        /// Returns the record of an attempt that is not a retry, or `nil` if it needs none.
-        private static func firstRecord(of prepared: PreparedRequest) -> AttemptRecord? {
-            prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
-        }
-    }
-
     /// Waits until the next attempt may begin, or throws the failure if it is final.
     ///
     /// Not inlined: otherwise every request that waits for its response would have the state that only a failed one needs.
     @inline(never)
-    private func beginNext(_ attempts: inout Attempts, after error: any Error) async throws {
+    private func beginNext(_ attempts: inout RetryAttempts, after error: any Error) async throws {
         attempts.addRepetition()
-        let (prepared, number) = (attempts.prepared, attempts.number)
+        let prepared = attempts.prepared
         if var mismatch = error as? CacheValidation.Mismatch {
             // The request is sent again without its conditions, which is no retry.
             if let timing = mismatch.timing { attempts.addFailure(timing, at: timeline.now()) }
             (mismatch.attempts, mismatch.authentication) = (attempts.failed, attempts.waiting)
             throw mismatch
         }
-        let error = final(error, of: prepared, attempt: number, attempts.repetitionCount)
+        let error = final(error, of: attempts)
         // A response that a reader has received cannot be replaced by another server's.
         guard prepared.receiver?.allowsRetry ?? true else { throw error }
         if let next = attempts.fallbacks.first, isFailureOfServer(error),
@@ -127,17 +68,17 @@ struct RetryLoop: Sendable {
             next.outgoing.body.isReplayable || !prepared.hasSentSingleUseBody.load(ordering: .relaxed)
         {
             attempts.addFailure(error.rawResponse?.timing, at: timeline.now())
-            try await wait(.zero, after: error, of: prepared, attempt: number, attempts.repetitionCount)
+            try await wait(.zero, after: error, of: attempts)
             return attempts.beginAtNextURL(at: timeline.now())
         }
         guard prepared.retries else { throw error }
-        let record = attempts.record
-        switch try next(after: error, of: prepared, attempt: number, record) {
+        switch try next(after: error, of: attempts) {
         case .none(let obstacle): throw error.with(retryObstacle: obstacle)
-        case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
+        case .exhausted: throw await exhausted(error, of: attempts)
         case .retry(let pause, let isPaid):
             attempts.addFailure(error.rawResponse?.timing, at: timeline.now())
-            try await wait(pause, after: error, of: prepared, attempt: number, attempts.repetitionCount)
+            try await wait(pause, after: error, of: attempts)
+            let record = attempts.record
             let key = record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
             attempts.begin(AttemptRecord(isPaid: isPaid, idempotencyKey: key), at: timeline.now())
         }
@@ -145,23 +86,19 @@ struct RetryLoop: Sendable {
 
     /// Returns a failure as the caller receives it if it is the last: with its place and the number of attempts, and with
     /// the deadline as its reason if that cancelled the send.
-    private func final(
-        _ error: any Error,
-        of prepared: PreparedRequest,
-        attempt: Int,
-        _ repetitionCount: Int
-    ) -> any Error {
+    private func final(_ error: any Error, of attempts: RetryAttempts) -> any Error {
+        let prepared = attempts.prepared
         var error = error
         if error is CancellationError, let deadline = prepared.deadline, timeline.now() >= deadline.time {
             error = deadline.error
         }
         guard var error = error as? NetworkError else { return error }
-        error.repetitionCount = repetitionCount
+        error.repetitionCount = attempts.repetitionCount
         // An interceptor's error has no place yet, but may have the response to the last request.
         if let response = error.response {
             error = error.with(exchangeOf: response, method: prepared.outgoing.method)
         }
-        return error.with(request: prepared.outgoing).with(attempts: attempt)
+        return error.with(request: prepared.outgoing).with(attempts: attempts.number)
     }
 
     /// Records a request that is about to be sent, and counts it for the budget.
@@ -177,11 +114,11 @@ struct RetryLoop: Sendable {
     ) throws(NetworkError) {
         if !isRedirected, !request.body.isReplayable {
             // A hook may make a new body from the same source, and only the hook knows what it reads.
-            guard !request.body.isSpent, !prepared.hasSentSingleUseBody.exchange(true, ordering: .relaxed) else {
+            guard !prepared.hasSentSingleUseBody.exchange(true, ordering: .relaxed) else {
                 throw NetworkError(.bodyAlreadySent)
             }
         }
-        let isFirst = try record?.willSend(request, of: prepared, isRedirected: isRedirected) ?? !isRedirected
+        let isFirst = record?.willSend(request, of: prepared, isRedirected: isRedirected) ?? !isRedirected
         guard isFirst, prepared.retries, !prepared.retryBudget.isUnlimited, record?.isPaid != true else { return }
         counts.countRequest(to: record?.host ?? prepared.origin, within: prepared.retryBudget, at: now)
     }
@@ -193,15 +130,11 @@ struct RetryLoop: Sendable {
         case retry(after: Duration, isPaid: Bool)
     }
 
-    private func next(
-        after error: any Error,
-        of prepared: PreparedRequest,
-        attempt: Int,
-        _ record: AttemptRecord?
-    ) throws -> Next {
+    private func next(after error: any Error, of attempts: RetryAttempts) throws -> Next {
+        let (prepared, record) = (attempts.prepared, attempts.record)
         let failure = RetryPolicy.Failure(
             error,
-            attempt: attempt,
+            attempt: attempts.number,
             request: record?.judged ?? prepared.outgoing,
             context: prepared.context,
             remaining: prepared.deadline.map { $0.time - timeline.now() },
@@ -233,35 +166,27 @@ struct RetryLoop: Sendable {
     }
 
     /// Notifies the accessories that the budget of the host is exhausted; returns the error, marked accordingly.
-    private func exhausted(_ error: any Error, of prepared: PreparedRequest, attempt: Int) async -> any Error {
-        if !prepared.accessories.isEmpty {
-            var context = prepared.context
-            context.attempt = attempt
-            await prepared.accessories.notify(.didExhaustRetryBudget(because: error), of: context)
+    private func exhausted(_ error: any Error, of attempts: RetryAttempts) async -> any Error {
+        let accessories = attempts.prepared.accessories
+        if !accessories.isEmpty {
+            await accessories.notify(.didExhaustRetryBudget(because: error), of: attempts.context)
         }
         guard var error = error as? NetworkError else { return error }
         error.isRetryBudgetExhausted = true
         return error
     }
 
-    private func wait(
-        _ pause: Duration,
-        after error: any Error,
-        of prepared: PreparedRequest,
-        attempt: Int,
-        _ repetitionCount: Int
-    ) async throws {
-        var context = prepared.context
-        context.attempt = attempt
+    private func wait(_ pause: Duration, after error: any Error, of attempts: RetryAttempts) async throws {
+        let prepared = attempts.prepared
         let end = timeline.now() + pause
         if !prepared.accessories.isEmpty {
-            await prepared.accessories.notify(.willRetry(after: pause, because: error), of: context)
+            await prepared.accessories.notify(.willRetry(after: pause, because: error), of: attempts.context)
         }
         do {
             try prepared.stop.check()
             if timeline.now() < end { try await prepared.stop.run { [timeline] in try await timeline.sleep(end) } }
         } catch {
-            throw final(error, of: prepared, attempt: attempt, repetitionCount)
+            throw final(error, of: attempts)
         }
     }
 }

@@ -54,7 +54,7 @@ extension Agent {
         do {
             prepared = try await pipeline.prepare(request, as: send)
         } catch {
-            throw await pipeline.end(send, throwing: error, delivering: Pipeline.Deliver<Void>?.none)
+            throw await pipeline.end(send, throwing: error)
         }
         let task = Task { [pipeline] in try await pipeline.run(prepared, as: send, for: receiver) }
         let opening = try await withTaskCancellationHandler {
@@ -75,7 +75,7 @@ extension Pipeline {
             do {
                 accepted = try await response(to: prepared, veto: nil)
             } catch {
-                throw await end(send, throwing: error, delivering: Deliver<Void>?.none)
+                throw await end(send, throwing: error)
             }
             let method = prepared.outgoing.method
             let produced = try await finish(accepted, of: EndOfStream(), prepared, as: send, .background) {
