@@ -85,8 +85,5 @@ do {
         let isCut = response.body.count == NetworkError.maximumBodyByteCount
         show(Payload(response.body, mediaType: type), isCut: isCut)
     }
-    if case .bodyChanged(let text)? = (error as? NetworkError)?.reason {
-        fail("\(text) changed before it was sent completely; run the command again", status: 1)
-    }
     fail(address.message(of: error), status: 1)
 }

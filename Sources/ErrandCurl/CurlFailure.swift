@@ -36,7 +36,7 @@ enum CurlFailure {
     ) -> NetworkError.Reason {
         switch code {
         case 1: return .malformedStatusLine
-        case 3: return .unsupportedHost("as given")
+        case 3: return .unsupportedHost
         case 5 where !message.hasPrefix("Unsupported proxy"): return .proxyNotFound
         // A SOCKS proxy is a host for libcurl.
         case 6 where proxiedURL.map { CurlMessage.isAboutProxy(message, for: $0) } == true: return .proxyNotFound

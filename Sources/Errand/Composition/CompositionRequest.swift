@@ -19,7 +19,7 @@ protocol Composition<Model, ResponseInBatch>: ComposedRequest {
     /// Starts the requests that can be started, and calls back exactly once with the model or the error.
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async
 
-    /// Throws ``NetworkError/Reason/notOneRequest(_:)`` if it has no responses to return, as a chain.
+    /// Throws ``NetworkError/Reason/invalidRequest(_:)`` if it has no responses to return, as a chain.
     static func checkResponses() throws
 
     /// Starts as ``begin(in:then:)``, and calls back with the responses in place of the model.
@@ -41,7 +41,7 @@ extension Composition {
 }
 
 extension Request {
-    /// Throws ``NetworkError/Reason/notOneRequest(_:)`` if a batch cannot return a response for a request of this type.
+    /// Throws ``NetworkError/Reason/invalidRequest(_:)`` if a batch cannot return a response for a request of this type.
     static func checkResponse() throws {
         guard RequestType.of(Self.self).isComposed else { return }
         try (self as? any Composition.Type)?.checkResponses()
@@ -115,7 +115,7 @@ extension Agent {
     ///
     /// - Parameter request: The batch. A chain within it has no single response; then nothing is sent.
     /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
-    /// - Throws: The first error of a request, ``NetworkError/Reason/notOneRequest(_:)``, or `CancellationError`.
+    /// - Throws: The first error of a request, ``NetworkError/Reason/invalidRequest(_:)``, or `CancellationError`.
     public func response<R: CompositionRequest>(for request: R) async throws -> R.ResponseInBatch {
         try R.checkResponse()
         return try await runComposed { context, deliver in

@@ -170,7 +170,11 @@ extension Agent {
 /// Checks that another page may be requested after the one at an index, starting at 0.
 private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throws {
     guard index + 1 < Pages<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
-        throw last.error(.tooManyPages(index + 1))
+        throw last.error(
+            .invalidLink(
+                "there are more than \(index + 1) pages; check the name of the parameter, or stop at a limit with upTo:"
+            )
+        )
     }
 }
 

@@ -52,7 +52,9 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         do throws(NetworkError) {
             guard let parts = try URLParts(absolute: DeclaredPath.removingMarks(text)) else {
                 let shown = text.contains("@") ? DeclaredPath.mask : DeclaredPath.shown(text)
-                throw NetworkError(.invalidBaseURL("the base URL '\(shown)' has no scheme and host"))
+                throw NetworkError(
+                    .invalidURL("the base URL '\(shown)' has no scheme and host; give an absolute http or https URL")
+                )
             }
             checked = Checked(.success(parts.checked()), shownPath: DeclaredPath.shown(text))
         } catch {

@@ -68,45 +68,17 @@ extension NetworkError.Reason {
 
     /// Returns the reason and what to do, with what else is known.
     func sentence(_ note: String?) -> String {
-        switch self {
-        case .path(let error): if let note { return error.sentence(of: note) }
-        case .invalidHeaderName: if let note { return "\(note); it is \(Self.notAToken)" }
-        case .unexpectedLength(_, let actual) where note == nil:
-            return sentenceWithoutNote + ", and \(actual) were downloaded"
-        default: break
-        }
+        if case .path(let error) = self, let note { return error.sentence(of: note) }
         return sentenceWithoutNote + (note ?? "")
     }
 
-    private static let notAToken = "not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
-
     private var sentenceWithoutNote: String {
         switch self {
-        case .invalidBaseURL(let text): "\(text); give an absolute http or https URL with a host"
-        case .invalidURL(let text): "the URL cannot be formed: \(text.shortened())"
-        case .unsupportedScheme(let scheme):
-            "the scheme '\(scheme.shortened(to: 100))' is not supported; use http or https"
-        case .unsupportedHost(let host):
-            "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name"
-        case .invalidMethod: "the method is \(Self.notAToken)"
-        case .invalidHeaderName: "a header name is \(Self.notAToken)"
-        case .invalidHeaderValue(let name):
-            "the value of the header '\(name)' holds a line break, NUL or another control character; remove it"
-        case .reservedHeader(let name):
-            "the header '\(name)' frames the message and is set by the transport; omit it"
-        case .bodyNotAllowed(let method):
-            "a \(method) request has no body; use another method, or omit the body; parameters can be sent with .query"
-        case .bodyAlreadySent:
-            "the body can be read only once and was sent already; make it replayable, or send the request once"
-        case .parametersNotAnObject(let type): "the parameters of \(type) do not encode to names and values"
-        case .unencodable(let text): text
-        case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
-        case .unsupportedModel(let text): text
-        case .notOneRequest(let name):
-            "\(name) has no single response; use send, start or results"
-        case .tooManyPages(let count):
-            "there is a next page after \(count); check the name of the parameter, or stop at a limit with upTo:"
-        case .interceptedWithoutSending: "a send interceptor returned without calling next; call it, or throw"
+        case .invalidURL(let text): "the URL cannot be used: \(text.shortened())"
+        case .invalidRequest(let text), .unencodable(let text), .tooLarge(let text), .unexpectedContent(let text),
+            .invalidResponse(let text), .bodyUnreadable(let text), .other(let text):
+            text
+        case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
         case .credentialChanged:
             "the credential has changed since the request began; send it again if it is still wanted"
         case .circuitOpen(let pause): "the circuit breaker for this host is open; retry in \(pause.words)"
@@ -125,12 +97,8 @@ extension NetworkError.Reason {
             "the proxy refused the connection with status 407; pass the required credentials in the proxy variable or "
                 + "the transport's configuration"
         case .proxyRefused(let status): "the proxy refused the connection with status \(status)"
-        case .proxyNotFound:
-            "the host name of the proxy is not known; check the proxy variables of the environment, or the transport's "
-                + "configuration"
-        case .proxyConnectionRefused:
-            "the proxy refused the connection; nothing listens there, or a firewall is in between; check the proxy variables "
-                + "of the environment, or the transport's configuration"
+        case .proxyUnreachable(let text):
+            "\(text); check the proxy variables of the environment, or the transport's configuration"
         case .invalidProxy:
             "the proxy cannot be used: its scheme or its spelling is not supported; check the proxy variables of the "
                 + "environment, or the transport's configuration"
@@ -138,36 +106,18 @@ extension NetworkError.Reason {
         case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was complete"
         case .sendFailed: "the connection was lost while the request was being sent"
-        case .bodyUnreadable: "the request's body could not be read while it was sent"
-        case .bodyChanged(let text):
-            "\(text.shortened(to: 300)) changed before it was sent completely; send the request again"
-        case .bodyLengthMismatch(let count):
-            "the byteCount of \(count) of the body is wrong; correct it, or omit it"
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
         case .deadlineExceeded(let duration): "the deadline of \(duration) has passed"
         case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"
         case .tlsHandshakeFailed(let text): "the TLS handshake failed: \(text)"
-        case .insecureSchemeNotAllowed:
-            "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
-        case .malformedStatusLine: "the response does not begin with a status line of HTTP/1.x or 2"
-        case .malformedHeader: "a header line of the response is malformed"
         case .headerSectionTooLarge:
             "the header section is too large; raise limits.maximumHeaderSize to allow it, up to 300 KiB on Linux"
-        case .malformedChunk: "a chunk of the response is malformed"
-        case .invalidContentLength: "the Content-Length of the response is not a length"
         case .invalidContentCoding: "the response's content coding is unknown or its data damaged"
-        case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
-        case .insecureRedirect: "a redirect from https to http is not followed"
         case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
-        case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
-        case .decompressionRatio(let limit):
-            "the body decompressed to more than \(limit) times its size; raise limits.maximumExpansion to allow it"
         case .status(let code): "the status \(code) is not acceptable"
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize to allow it"
-        case .lineTooLong(let limit): "a line is longer than \(limit) bytes; raise maximumByteCount to allow it"
-        case .eventTooLarge(let limit): "an event is larger than \(limit) bytes; raise maximumEventSize to allow it"
         case .invalidJSON(let error) where error.isAboutEmptyText:
             "the body is empty, and JSON was expected; a request whose model is Void, without an envelope, needs no body"
         case .invalidJSON(let error): "the body is not valid JSON: \(error.sentence)"
@@ -179,11 +129,6 @@ extension NetworkError.Reason {
         case .fileUnusable(let text): "the file cannot be used: \(text)"
         case .downloadInProgress(let name):
             "another download to '\(name)' is running; wait for it, or choose another file"
-        case .unexpectedDigest(let expected, let actual):
-            "the file has the SHA-256 \(actual), and \(expected.shortened(to: 100)) was expected; it was removed"
-        case .unexpectedLength(let expected, _): "\(expected) bytes were expected"
-        case .unexpectedRange(let text): "the server returned a part that was not requested: \(text.shortened())"
-        case .other(let text): text
         }
     }
 }

@@ -39,8 +39,7 @@ extension NetworkError.Reason {
         case .other: FailureFacts(.caller, isTransient: true)
         // The proxy will refuse the same again.
         case .proxyRefused(400..<500), .invalidProxy: FailureFacts(.proxy)
-        case .proxyRefused, .proxyNotFound, .proxyConnectionRefused:
-            FailureFacts(.proxy, isTransient: true, isRepeatable: true)
+        case .proxyRefused, .proxyUnreachable: FailureFacts(.proxy, isTransient: true, isRepeatable: true)
         case .circuitOpen: FailureFacts(.server, isTransient: true)
         default:
             switch kind {

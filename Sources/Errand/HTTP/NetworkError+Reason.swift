@@ -4,43 +4,19 @@ extension NetworkError {
     /// Cases may be added: include a `default` if you switch over it.
     public enum Reason: Sendable, Hashable {
         // Nothing was sent.
-        /// A base URL is not an absolute http or https URL, or a path needs one and there is none.
-        case invalidBaseURL(String)
-        /// The URL cannot be formed; the text is the reason.
+        /// The URL cannot be used: it has no host, another scheme than http or https, or a spelling that the transport or
+        /// App Transport Security does not accept, or a path needs a base URL and there is none. The text is the reason.
         case invalidURL(String)
-        /// The URL's scheme is neither http nor https.
-        case unsupportedScheme(String)
-        /// The transport does not support the host in this spelling, such as ``URLSessionTransport`` an IPv6 literal on Linux.
-        case unsupportedHost(String)
-        /// The method is not a token as defined by RFC 9110.
-        case invalidMethod
-        /// The name of a header field is not a token as defined by RFC 9110.
-        case invalidHeaderName
-        /// The value of a header field contains CR, LF, NUL or another control character.
-        case invalidHeaderValue(name: String)
-        /// The header field frames the message and is set by the transport.
-        case reservedHeader(name: String)
-        /// The method allows no body, and the request has one.
-        case bodyNotAllowed(HTTPMethod)
-        /// The body can be read only once, and an interceptor sent it a second time.
-        case bodyAlreadySent
-        /// The parameters of this type are not encoded as an object.
-        case parametersNotAnObject(String)
-        /// A parameter, a body or a credential cannot be represented in the chosen format.
+        /// The request cannot be sent as it is, such as for its method, a header field, its body or its type. The text says what
+        /// is wrong and what to do.
+        case invalidRequest(String)
+        /// Parameters, a body or a credential cannot be represented in the chosen format.
         case unencodable(String)
-        /// A custom URLRequest has no URL, or has a body stream, which cannot be read twice.
-        case invalidURLRequest(String)
-        /// The formatter cannot create the model's type.
-        case unsupportedModel(String)
-        /// A request that consists of several requests, such as a batch or a chain, is used where a single one is
-        /// required; the text is its name.
-        case notOneRequest(String)
-        /// A list had another page after ``Pages/maximumRequestCount`` pages; the number is how many were received.
-        case tooManyPages(Int)
+        /// The link to the next page leads to another origin, to an earlier page, or nowhere, or there are too many pages; the
+        /// text says which.
+        case invalidLink(String)
 
         // The request was rejected by a client-side policy.
-        /// A send interceptor returned without running the send.
-        case interceptedWithoutSending
         /// The credential that the send began with was replaced by another user's, or removed, before the request was
         /// sent; or all cookies were removed, and the send had some.
         case credentialChanged
@@ -72,10 +48,8 @@ extension NetworkError {
         /// The proxy of the environment rejected the connection to the host with this status; 407 means that it
         /// requires credentials.
         case proxyRefused(statusCode: Int)
-        /// The host name of the proxy could not be resolved.
-        case proxyNotFound
-        /// The proxy accepts no connections at its port.
-        case proxyConnectionRefused
+        /// The host name of the proxy could not be resolved, or it accepts no connections at its port; the text says which.
+        case proxyUnreachable(String)
         /// The proxy of the environment or the configuration has a scheme or a spelling that is not supported.
         case invalidProxy
 
@@ -90,13 +64,10 @@ extension NetworkError {
         case sendFailed
 
         // The body of the request failed, so the request was not sent completely.
-        /// A file of the body could not be read while it was sent, or a ``BodyReader`` returned an impossible count. An error
-        /// that a source itself throws reaches the caller unchanged.
-        case bodyUnreadable
-        /// A file of the body was changed or replaced after the request was built; the text names the file.
-        case bodyChanged(String)
-        /// A source of the body supplied fewer or more bytes than its length, which the description states.
-        case bodyLengthMismatch(expected: Int64)
+        /// A file of the body could not be read while it was sent, or was changed or replaced after the request was built, or a
+        /// ``BodyReader`` returned an impossible count; the text says which. An error that a source itself throws reaches
+        /// the caller unchanged.
+        case bodyUnreadable(String)
 
         // A time limit was exceeded.
         /// No data was sent or received for this duration.
@@ -109,32 +80,18 @@ extension NetworkError {
         case certificateRefused(String)
         /// The TLS handshake failed for another reason than the server's certificate; the text is the reason.
         case tlsHandshakeFailed(String)
-        /// App Transport Security on Apple platforms doesn't allow http for this host.
-        case insecureSchemeNotAllowed
 
         // The response is not valid HTTP.
-        /// The response does not begin with a status line.
-        case malformedStatusLine
-        /// A field line of the response is malformed.
-        case malformedHeader
+        /// The status line, a header field, the framing or the range of the response is not valid; the text says which.
+        case invalidResponse(String)
         /// The header section of the response is larger than the transport accepts.
         case headerSectionTooLarge
-        /// The chunked framing of the response is malformed.
-        case malformedChunk
-        /// The `Content-Length` of the response is not a valid length.
-        case invalidContentLength
         /// The content coding is not supported, or its data is corrupt.
         case invalidContentCoding
 
         // A redirect was not followed.
-        /// There were more redirects than allowed.
-        case tooManyRedirects(limit: Int)
-        /// A redirect leads from https to http.
-        case insecureRedirect
-        /// A redirect cannot be followed; the text is the reason.
+        /// A redirect cannot be followed, leads from https to http, or is one too many; the text is the reason.
         case invalidRedirect(String)
-        /// The link to the next page leads to another origin, to an earlier page, or nowhere; the text describes which.
-        case invalidLink(String)
 
         // The response was rejected.
         /// The request's ``Acceptance`` does not include the status.
@@ -143,12 +100,9 @@ extension NetworkError {
         case contentType(String)
         /// The decoded body is larger than this number of bytes.
         case bodyTooLarge(limit: Int)
-        /// The decoded body is at least this multiple of its `Content-Length`, as in a decompression bomb.
-        case decompressionRatio(limit: Int)
-        /// A line of a ``ResponseStream`` has more than this number of bytes.
-        case lineTooLong(limit: Int)
-        /// A server-sent event has more than this number of bytes.
-        case eventTooLarge(limit: Int)
+        /// The decoded body is a large multiple of its `Content-Length`, as in a decompression bomb, or a line or an event
+        /// of a stream is too long; the text says which, and names the limit.
+        case tooLarge(String)
         /// The body is not valid JSON, or is nested too deep.
         case invalidJSON(JSONError)
         /// The body does not have the shape that ``Acceptance/shape`` requires.
@@ -168,12 +122,8 @@ extension NetworkError {
         case fileUnusable(String)
         /// Another download to the same file is running, in this process or another one; the text is its name.
         case downloadInProgress(String)
-        /// The downloaded bytes have another SHA-256 than expected; both are hexadecimal.
-        case unexpectedDigest(expected: String, actual: String)
-        /// The downloaded bytes are more or less than expected.
-        case unexpectedLength(expected: Int64, actual: Int64)
-        /// The part that the server returned is not the one that was requested.
-        case unexpectedRange(String)
+        /// The downloaded bytes have another SHA-256, or are more or less, than expected; the text says which.
+        case unexpectedContent(String)
 
         /// The system's error message, with secrets removed.
         case other(String)
@@ -184,33 +134,103 @@ extension NetworkError.Reason {
     /// What a caller can do about the reason.
     public var kind: NetworkError.Kind {
         switch self {
-        case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
-            .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .invalidLink,
-            .bodyAlreadySent, .bodyLengthMismatch:
-            .invalidRequest
-        case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
+        case .invalidURL, .invalidRequest, .unencodable, .invalidLink: .invalidRequest
+        case .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded, .downloadInProgress: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
-        case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound,
-            .proxyConnectionRefused, .invalidProxy:
+        case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyUnreachable, .invalidProxy:
             .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
-        case .certificateRefused, .tlsHandshakeFailed, .insecureSchemeNotAllowed: .insecureConnection
-        case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,
-            .invalidContentCoding:
-            .invalidResponse
-        case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
+        case .certificateRefused, .tlsHandshakeFailed: .insecureConnection
+        case .invalidResponse, .headerSectionTooLarge, .invalidContentCoding: .invalidResponse
+        case .invalidRedirect: .redirectRefused
         case .status: .unacceptableStatus
-        case .contentType, .invalidJSON, .shape: .unacceptableContent
-        case .bodyTooLarge, .decompressionRatio, .lineTooLong, .eventTooLarge: .tooLarge
+        case .contentType, .invalidJSON, .shape, .unexpectedContent: .unacceptableContent
+        case .bodyTooLarge, .tooLarge: .tooLarge
         case .envelope, .path, .model: .undecodable
         case .notCached: .cacheMiss
-        case .fileUnusable, .bodyUnreadable, .bodyChanged: .unusableFile
-        case .downloadInProgress: .rejected
-        case .unexpectedDigest, .unexpectedLength: .unacceptableContent
-        case .unexpectedRange: .invalidResponse
+        case .fileUnusable, .bodyUnreadable: .unusableFile
         case .other: .unknown
         }
+    }
+}
+
+/// Reasons with a text that stands in several places.
+extension NetworkError.Reason {
+    private static let notAToken = "not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
+
+    static let invalidMethod = Self.invalidRequest("the method is \(notAToken)")
+
+    /// - Parameter mistake: What is wrong with the name.
+    static func invalidHeaderName(_ mistake: String) -> Self { .invalidRequest("\(mistake); it is \(notAToken)") }
+
+    static func unsupportedScheme(_ scheme: String) -> Self {
+        .invalidURL("the scheme '\(scheme.shortened(to: 100))' is not supported; use http or https")
+    }
+
+    package static let unsupportedHost = unsupportedHost("as given")
+
+    static func unsupportedHost(_ host: String, orElse advice: String = "") -> Self {
+        .invalidURL(
+            "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name\(advice)"
+        )
+    }
+
+    static let bodyAlreadySent = Self.invalidRequest(
+        "the body can be read only once and was sent already; make it replayable, or send the request once"
+    )
+
+    static let bodyNotRead = Self.bodyUnreadable("the request's body could not be read while it was sent")
+
+    static func parametersNotAnObject(_ value: Any) -> Self {
+        .unencodable("the parameters of \(type(of: value)) do not encode to names and values")
+    }
+
+    /// A formatter cannot create the model's type.
+    static func unsupportedModel(_ type: Any.Type) -> Self {
+        .invalidRequest("\(type) is not Decodable where it is formatted; give the request a formatter")
+    }
+
+    static func notOneRequest(_ name: String) -> Self {
+        .invalidRequest("\(name) has no single response; use send, start or results")
+    }
+
+    package static let proxyNotFound = Self.proxyUnreachable("the host name of the proxy is not known")
+
+    static let proxyConnectionRefused = Self.proxyUnreachable(
+        "the proxy refused the connection; nothing listens there, or a firewall is in between"
+    )
+
+    package static let malformedStatusLine = Self.invalidResponse(
+        "the response does not begin with a status line of HTTP/1.x or 2"
+    )
+
+    package static let malformedHeader = Self.invalidResponse("a header line of the response is malformed")
+
+    static let malformedChunk = Self.invalidResponse("a chunk of the response is malformed")
+
+    package static let invalidContentLength = Self.invalidResponse("the Content-Length of the response is not a length")
+
+    static func unexpectedRange(_ text: String) -> Self {
+        .invalidResponse("the server returned a part that was not requested: \(text.shortened())")
+    }
+
+    package static func decompressionRatio(limit: Int) -> Self {
+        .tooLarge(
+            "the body decompressed to more than \(limit) times its size; raise limits.maximumExpansion to allow it"
+        )
+    }
+
+    static func lineTooLong(limit: Int) -> Self {
+        .tooLarge("a line is longer than \(limit) bytes; raise maximumByteCount to allow it")
+    }
+
+    static func eventTooLarge(limit: Int) -> Self {
+        .tooLarge("an event is larger than \(limit) bytes; raise maximumEventSize to allow it")
+    }
+
+    /// - Parameter actual: What was downloaded, or what the server announces.
+    static func unexpectedLength(_ expected: Int64, _ actual: String) -> Self {
+        .unexpectedContent("\(expected) bytes were expected, and \(actual)")
     }
 }

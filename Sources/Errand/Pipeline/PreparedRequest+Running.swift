@@ -35,7 +35,7 @@ extension PreparedRequest {
         guard !self.sendInterceptors.isEmpty else { return try await work() }
         let last = Lock(Result<AcceptedResponse, any Error>?.none)
         try await intercept(self.sendInterceptors[...]) { [stop = self.stop] in
-            try stop.check()
+            try self.stop.check()
             do {
                 let response = try await work()
                 last.withLock { $0 = .success(response) }
@@ -47,7 +47,9 @@ extension PreparedRequest {
         }
         guard let last = last.withLock({ $0 }) else {
             try self.stop.check()
-            throw NetworkError(.interceptedWithoutSending).with(request: outgoing)
+            throw NetworkError(
+                .invalidRequest("a send interceptor returned without calling next; call it, or throw")
+            ).with(request: outgoing)
         }
         return try last.get()
     }

@@ -50,9 +50,9 @@ extension RequestBuilder {
         }
         guard let base = try base(usesCDN: settings.request.usesCDN) else {
             throw NetworkError(
-                .invalidBaseURL(
+                .invalidURL(
                     "the path '\(DeclaredPath.shown(path).shortened())' is relative, and neither its service nor the config "
-                        + "has a base URL"
+                        + "has a base URL; give an absolute http or https URL"
                 )
             )
         }
@@ -114,7 +114,7 @@ extension RequestBuilder {
         guard usesCDN else { return settings.baseURL }
         guard let cdn = settings.cdnURLs.first else {
             throw NetworkError(
-                .invalidBaseURL("usesCDN is true, but neither the service nor the config has a cdnURL")
+                .invalidURL("usesCDN is true, but neither the service nor the config has a cdnURL; give one")
             )
         }
         return cdn

@@ -27,7 +27,7 @@ extension Parameters {
         let value = try Self.encoding(request, with: encoder)
         if let repetition { throw NetworkError(.unencodable(repetition)) }
         guard case .object(let members)? = value else {
-            throw NetworkError(.parametersNotAnObject(String(describing: type(of: request))))
+            throw NetworkError(.parametersNotAnObject(request))
         }
         entries = members.map { ($0.name, .json($0.value)) }
     }

@@ -58,7 +58,7 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     public init(encoding value: some Encodable, dates: ParameterEncoding.Dates = .iso8601) throws {
         self.init()
         guard case .object(let members) = try JSONValue(parameter: value, dates: dates) else {
-            throw NetworkError(.parametersNotAnObject(String(describing: type(of: value))))
+            throw NetworkError(.parametersNotAnObject(value))
         }
         entries = members.map { ($0.name, .json($0.value)) }
     }

@@ -76,9 +76,11 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             to: target,
             headers: response.headers
         )
-        guard hops < limit else { throw NetworkError(.tooManyRedirects(limit: limit), response: response) }
+        guard hops < limit else {
+            throw NetworkError(.invalidRedirect("there were more than \(limit)"), response: response)
+        }
         if request.url.scheme == "https", target.scheme != "https" {
-            throw NetworkError(.insecureRedirect, response: response)
+            throw NetworkError(.invalidRedirect("it leads from https to http"), response: response)
         }
         try veto?(redirect)
         var next = request

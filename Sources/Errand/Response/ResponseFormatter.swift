@@ -62,9 +62,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
         if Output.self == Void.self, let nothing = () as? Output { return nothing }
         if Output.self == String.self, let text = try payload.text() as? Output { return text }
         guard let type = Output.self as? any Decodable.Type, let model = try payload.decode(type) as? Output else {
-            throw NetworkError(
-                .unsupportedModel("\(Output.self) is not Decodable where it is formatted; give the request a formatter")
-            )
+            throw NetworkError(.unsupportedModel(Output.self))
         }
         return model
     }

@@ -237,8 +237,9 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
             let total = part.record?.length ?? options.byteCount
             if total ?? 0 > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
             if let total, let expected = options.byteCount, total != expected {
-                let error = NetworkError(.unexpectedLength(expected: expected, actual: total))
-                throw state.abandon(because: error.with(note: ", and the server declares \(total)"))
+                throw state.abandon(
+                    because: NetworkError(.unexpectedLength(expected, "the server declares \(total)"))
+                )
             }
             if state.steps.total != total {
                 state.steps = ProgressSteps(direction: .download, total: total, includesSmall: true)
@@ -259,8 +260,9 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
                 }
                 if length > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
                 if let limit = options.byteCount ?? part.record?.length, length > limit {
-                    let error = NetworkError(.unexpectedLength(expected: limit, actual: length))
-                    throw state.abandon(because: error.with(note: ", and the server sends at least \(length)"))
+                    throw state.abandon(
+                        because: NetworkError(.unexpectedLength(limit, "the server sends at least \(length)"))
+                    )
                 }
                 try part.append(chunk)
                 return report == nil ? nil : state.steps.progress(at: part.length)
@@ -290,10 +292,14 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     private func check(_ part: PartialFile) throws(NetworkError) {
         if let expected = options.byteCount, part.length != expected {
-            throw NetworkError(.unexpectedLength(expected: expected, actual: part.length))
+            throw NetworkError(.unexpectedLength(expected, "\(part.length) were downloaded"))
         }
         if let expected = options.sha256?.lowercased(), let actual = part.digest, actual != expected {
-            throw NetworkError(.unexpectedDigest(expected: expected, actual: actual))
+            throw NetworkError(
+                .unexpectedContent(
+                    "the file has the SHA-256 \(actual), and \(expected.shortened(to: 100)) was expected; it was removed"
+                )
+            )
         }
     }
 

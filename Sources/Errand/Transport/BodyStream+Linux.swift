@@ -16,7 +16,7 @@ extension OutgoingBody {
     }
 
     /// Returns a stream whose first read fails, which ends the request at once.
-    static func brokenStream() -> InputStream { BodyStream(failing: NetworkError(.bodyUnreadable)) }
+    static func brokenStream() -> InputStream { BodyStream(failing: NetworkError(.bodyNotRead)) }
 }
 
 /// The stream that URLSession reads a body from, on the queue that all sessions share.

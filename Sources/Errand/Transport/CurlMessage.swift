@@ -99,7 +99,7 @@ package enum CurlMessage {
         ("seek callback", .sendFailed),
         ("Failed to connect", .connectionRefused),
         ("Couldn't connect to server", .connectionRefused),
-        ("operation aborted by callback", .bodyUnreadable),
+        ("operation aborted by callback", .bodyNotRead),
         // The response.
         // "… in chunked-encoding", "… the chunked-encoded stream", and in newer versions the cause, which comes first.
         ("chunked-encod", .malformedChunk),

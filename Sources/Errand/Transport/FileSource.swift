@@ -94,7 +94,12 @@ struct FileSource: BodySource {
             }
         }
 
-        var changed: NetworkError { NetworkError(.bodyChanged("the file '\(FileSource.name(of: path))'")) }
+        var changed: NetworkError {
+            let name = FileSource.name(of: path).shortened(to: 300)
+            return NetworkError(
+                .bodyUnreadable("the file '\(name)' changed before it was sent completely; send the request again")
+            )
+        }
 
         /// Throws if the file has changed since it was opened, or if another one is at its path.
         func check() throws(NetworkError) {
@@ -114,7 +119,12 @@ struct FileSource: BodySource {
                 let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
                 #endif
                 if count >= 0 { return count }
-                guard errno == EINTR else { throw NetworkError(.bodyUnreadable, underlying: POSIXError.last) }
+                guard errno == EINTR else {
+                    throw NetworkError(
+                        .bodyUnreadable("the file '\(FileSource.name(of: path))' could not be read while it was sent"),
+                        underlying: POSIXError.last
+                    )
+                }
             }
         }
     }

@@ -36,7 +36,7 @@ public enum OutgoingBody: Sendable {
 
     /// Opens a new reader at the first byte.
     ///
-    /// The reader of a source fails with ``NetworkError/Reason/bodyLengthMismatch(expected:)`` if the source does not supply
+    /// The reader of a source fails with ``NetworkError/Reason/invalidRequest(_:)`` if the source does not supply
     /// exactly its ``byteCount``, before it returns the last byte.
     ///
     /// - Throws: What a source throws.
@@ -67,7 +67,7 @@ public enum OutgoingBody: Sendable {
 public protocol BodySource: Sendable {
     /// The number of bytes that a reader supplies, or `nil` if it is known only after reading. The body is then sent in chunks.
     ///
-    /// If a reader supplies fewer or more bytes, the attempt fails with ``NetworkError/Reason/bodyLengthMismatch(expected:)``.
+    /// If a reader supplies fewer or more bytes, the attempt fails with ``NetworkError/Reason/invalidRequest(_:)``.
     var byteCount: Int64? { get }
 
     /// Opens a new reader at the first byte.
@@ -136,12 +136,18 @@ private final class CheckedReader: BodyReader {
     }
 
     private func mismatch(of byteCount: Int64, _ actual: String) -> NetworkError {
-        NetworkError(.bodyLengthMismatch(expected: byteCount)).with(note: ": its source supplied \(actual) bytes")
+        NetworkError(
+            .invalidRequest(
+                "the byteCount of \(byteCount) of the body is wrong; correct it, or omit it: its source supplied \(actual) bytes"
+            )
+        )
     }
 
     private func next(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = try base.read(into: buffer)
-        guard 0...buffer.count ~= count else { throw NetworkError(.bodyUnreadable) }
+        guard 0...buffer.count ~= count else {
+            throw NetworkError(.bodyUnreadable("a reader of the request's body returned an impossible count"))
+        }
         return count
     }
 }

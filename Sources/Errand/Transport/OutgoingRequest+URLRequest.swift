@@ -9,9 +9,13 @@ extension OutgoingRequest {
     ///
     /// - Throws: If it has no URL, or if its body is a stream, which could not be sent again.
     init(_ request: URLRequest) throws(NetworkError) {
-        guard let url = request.url else { throw NetworkError(.invalidURLRequest("it has no URL")) }
+        guard let url = request.url else { throw NetworkError(.invalidRequest("the custom URLRequest has no URL")) }
         guard request.httpBodyStream == nil else {
-            throw NetworkError(.invalidURLRequest("its body is a stream, which cannot be read twice; give it as data"))
+            throw NetworkError(
+                .invalidRequest(
+                    "the body of the custom URLRequest is a stream, which cannot be read twice; give it as data"
+                )
+            )
         }
         self.init(
             method: HTTPMethod(rawValue: request.httpMethod ?? "GET"),

@@ -129,11 +129,19 @@ public struct OutgoingRequest: Sendable {
         for field in headers {
             try field.validate()
             if Self.reservedHeaders.contains(where: { $0.isSameFieldName(as: field.name) }) {
-                throw NetworkError(.reservedHeader(name: field.name))
+                throw NetworkError(
+                    .invalidRequest(
+                        "the header '\(field.name)' frames the message and is set by the transport; omit it"
+                    )
+                )
             }
         }
         guard body.isEmpty || !(method == .get || method == .head || method == .trace) else {
-            throw NetworkError(.bodyNotAllowed(method))
+            throw NetworkError(
+                .invalidRequest(
+                    "a \(method) request has no body; use another method, or omit the body; parameters can be sent with .query"
+                )
+            )
         }
         try body.validateLength()
     }
@@ -150,10 +158,14 @@ extension HTTPHeaders.Field {
     /// Validates that the field is one line.
     func validate() throws(NetworkError) {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
-            throw NetworkError(.invalidHeaderName).with(note: mistakeInName)
+            throw NetworkError(.invalidHeaderName(mistakeInName))
         }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-            throw NetworkError(.invalidHeaderValue(name: name))
+            throw NetworkError(
+                .invalidRequest(
+                    "the value of the header '\(name)' holds a line break, NUL or another control character; remove it"
+                )
+            )
         }
     }
 

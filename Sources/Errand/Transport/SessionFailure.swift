@@ -65,7 +65,7 @@ enum SessionFailure {
         case .badServerResponse: .closedWithoutResponse
         // A first line that is not HTTP's is taken for another protocol.
         case .unsupportedURL: .malformedStatusLine
-        case .badURL: .unsupportedHost("as given")
+        case .badURL: .unsupportedHost
         case .secureConnectionFailed: .tlsHandshakeFailed("the system gives no reason")
         case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot:
             .certificateRefused("its issuer is not trusted")
@@ -73,7 +73,10 @@ enum SessionFailure {
         case .serverCertificateNotYetValid: .certificateRefused("it is not valid yet")
         case .clientCertificateRequired: .tlsHandshakeFailed(CurlMessage.needsClientCertificate)
         case .clientCertificateRejected: .tlsHandshakeFailed("the server rejected the client's certificate")
-        case .appTransportSecurityRequiresSecureConnection: .insecureSchemeNotAllowed
+        case .appTransportSecurityRequiresSecureConnection:
+            .invalidURL(
+                "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
+            )
         case .cannotDecodeContentData, .cannotDecodeRawData: .invalidContentCoding
         case .cannotParseResponse: .malformedStatusLine
         case .zeroByteResource: .closedWithoutResponse

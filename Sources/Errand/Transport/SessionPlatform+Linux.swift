@@ -47,12 +47,12 @@ enum SessionPlatform {
     /// Throws for an IPv6 literal, on which URLSession fails with a "bad URL" error.
     ///
     /// - Parameter url: The URL of a request.
-    /// - Throws: ``NetworkError`` with ``NetworkError/Reason/unsupportedHost(_:)``.
+    /// - Throws: ``NetworkError`` with ``NetworkError/Reason/invalidURL(_:)``.
     static func checkHost(of url: URL) throws(NetworkError) {
         guard url.absoluteString.utf8.contains(UInt8(ascii: "[")), url.host()?.contains(":") == true else {
             return
         }
-        throw NetworkError(.unsupportedHost(url.origin.authority)).with(note: ", or CurlTransport of ErrandCurl")
+        throw NetworkError(.unsupportedHost(url.origin.authority, orElse: ", or CurlTransport of ErrandCurl"))
     }
 
     /// Sets the length of a body that is sent as a stream.

@@ -120,7 +120,7 @@ import Testing
         let error = await #expect(throws: NetworkError.self) {
             try await host.agent().download(get, to: host.file("a"), options: options)
         }
-        guard case .unexpectedDigest = error?.reason else {
+        guard case .unexpectedContent = error?.reason else {
             return #expect(Bool(false), "\(String(describing: error))")
         }
         #expect(host.names.isEmpty)

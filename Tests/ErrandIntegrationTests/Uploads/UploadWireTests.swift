@@ -162,7 +162,7 @@ struct UploadWireTests {
         let error = await #expect(throws: NetworkError.self) {
             try await agent.send(GeneralRequest("/x").method(.put).body(body).expecting(String.self))
         }
-        #expect(error?.reason == .bodyChanged("the file 'upload.bin'"))
+        #expect(error?.description.contains("the file 'upload.bin' changed before it was sent completely") == true)
         #expect(error?.kind == .unusableFile)
         #expect(error?.attempts == 1)
         #expect(server.requestCount == 0)
@@ -174,7 +174,7 @@ struct UploadWireTests {
             return .status(503)
         }
         let error = await #expect(throws: NetworkError.self) { try await send(.file) }
-        #expect(error?.reason == .bodyChanged("the file 'upload.bin'"))
+        #expect(error?.description.contains("the file 'upload.bin' changed before it was sent completely") == true)
         #expect(server.requestCount == 1)
     }
 
@@ -189,7 +189,7 @@ struct UploadWireTests {
         let error = await #expect(throws: NetworkError.self) {
             try await agent.send(GeneralRequest("/x").method(.put).body(body).expecting(String.self))
         }
-        #expect(error?.reason == .bodyLengthMismatch(expected: byteCount))
+        #expect(error?.description.contains("the byteCount of \(byteCount) of the body is wrong") == true)
         #expect(server.requestCount == 0)
     }
 

@@ -74,7 +74,7 @@ import Testing
         (.deadlineExceeded(.seconds(1)), true), (.status(500), true), (.status(503), true), (.status(429), true),
         (.circuitOpen(retryAfter: .seconds(1)), true), (.malformedStatusLine, true), (.status(404), false),
         (.status(401), false), (.status(403), false), (.certificateRefused("x"), false), (.refreshFailed, false),
-        (.credentialChanged, false), (.insecureRedirect, false), (.invalidHeaderName, false),
+        (.credentialChanged, false), (.invalidRedirect("x"), false), (.invalidRequest("x"), false),
         (.bodyTooLarge(limit: 1), false),
         (.model(type: "T", detail: ""), false),
     ])

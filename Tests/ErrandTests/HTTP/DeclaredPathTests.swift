@@ -91,7 +91,7 @@ import Testing
     @Test func marksOutsideOfAPathAreRejected() async throws {
         let request = GeneralRequest("/x").header("Authorization", "Bearer \(secret: "CANARY")")
         let error = try #require(await failure { try await Rig().agent.send(request) } as? NetworkError)
-        #expect(error.reason == .invalidHeaderValue(name: "Authorization"))
+        #expect(error.description.contains("the value of the header 'Authorization' holds"))
     }
 
     @Test func whatAURLFilterAddsToThePathIsNotShown() async throws {

@@ -18,7 +18,7 @@ import Testing
         (.status(408), FailureFacts(.network, isTransient: true)),
         (.status(429), FailureFacts(.caller, isTransient: true)),
         (.status(404), FailureFacts(.caller)), (.invalidURL("x"), FailureFacts(.caller)),
-        (.bodyUnreadable, FailureFacts(.caller)), (.other("x"), FailureFacts(.caller, isTransient: true)),
+        (.bodyUnreadable("x"), FailureFacts(.caller)), (.other("x"), FailureFacts(.caller, isTransient: true)),
     ])
     func aReasonHasOneMeaningForEveryStage(reason: NetworkError.Reason, facts: FailureFacts) {
         #expect(reason.facts == facts)

@@ -73,7 +73,7 @@ import FoundationNetworking
 
     @Test func withoutAURLItIsAnError() async {
         let rig = Rig()
-        await expect(throwing: .invalidURLRequest("it has no URL")) {
+        await expect(throwing: .invalidRequest("the custom URLRequest has no URL")) {
             _ = try await rig.agent.send(Custom { $0.url = nil })
         }
         #expect(rig.transport.requestCount == 0)

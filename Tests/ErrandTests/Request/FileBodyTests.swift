@@ -128,7 +128,11 @@ import Testing
         let body = OutgoingBody.source(try FileSource(file))
         #expect(try read(body) == 200_000)
         #expect(try read(body) == 200_000)
-        expect(throwing: .bodyChanged("the file 'report.csv'")) {
+        expect(
+            throwing: .bodyUnreadable(
+                "the file 'report.csv' changed before it was sent completely; send the request again"
+            )
+        ) {
             if isOpen {
                 _ = try read(body) { try apply(change) }
             } else {
@@ -168,7 +172,8 @@ import Testing
     func sourceOfAnotherLengthIsNeverReadCompletely(_ lengths: [Int]) async throws {
         let sent = try await Rig().wire(request(stream(lengths, byteCount: 10)))
         var sum = 0
-        expect(throwing: .bodyLengthMismatch(expected: 10)) { sum = try read(sent.body) }
+        let error = #expect(throws: NetworkError.self) { sum = try read(sent.body) }
+        #expect(error?.description.hasPrefix("the byteCount of 10 of the body is wrong") == true)
         #expect(sum == 0)
     }
 
@@ -195,7 +200,7 @@ import Testing
 
     @Test(arguments: [65_537, .max, -1, .min], [Int64?.none, .max])
     func readerThatClaimsMoreThanItsBufferIsAnError(_ count: Int, _ byteCount: Int64?) {
-        expect(throwing: .bodyUnreadable) {
+        expect(throwing: .bodyUnreadable("a reader of the request's body returned an impossible count")) {
             _ = try read(.source(Overflowing(count: count, byteCount: byteCount)))
         }
     }

@@ -259,7 +259,9 @@ import Testing
 
     @Test func propertiesThatAreNoObjectAreAnError() async {
         let rig = Rig()
-        await expect(throwing: .parametersNotAnObject("Single")) { _ = try await rig.agent.send(Single()) }
+        await expect(throwing: .unencodable("the parameters of Single do not encode to names and values")) {
+            _ = try await rig.agent.send(Single())
+        }
         #expect(rig.transport.requestCount == 0)
     }
 }

@@ -122,8 +122,8 @@ import Testing
     }
 
     @Test func valueThatIsNoObjectHasNoParameters() {
-        expect(throwing: .parametersNotAnObject("Int")) { _ = try Parameters(encoding: 1) }
-        expect(throwing: .parametersNotAnObject("Array<Int>")) { _ = try Parameters(encoding: [1]) }
+        expect(throwing: .parametersNotAnObject(1)) { _ = try Parameters(encoding: 1) }
+        expect(throwing: .parametersNotAnObject([1])) { _ = try Parameters(encoding: [1]) }
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity])

@@ -110,7 +110,7 @@ import Testing
 
     @Test func withoutABaseARelativePathIsAnError() async throws {
         let error = try #require(await failure { try await url("/x", base: nil) } as? NetworkError)
-        guard case .invalidBaseURL = error.reason else {
+        guard case .invalidURL = error.reason else {
             Issue.record("\(error)")
             return
         }

@@ -44,7 +44,7 @@ import Testing
         (.idleTimeout(.seconds(1)), true), (.status(500), true), (.status(599), true), (.status(404), false),
         (.status(429), true), (.status(408), true), (.status(301), false), (.deadlineExceeded(.seconds(1)), false),
         (.contentType("text/html"), false),
-        (.eventTooLarge(limit: 1), false), (.bodyUnreadable, false), (.certificateRefused(""), false),
+        (.eventTooLarge(limit: 1), false), (.bodyUnreadable("x"), false), (.certificateRefused(""), false),
         (.tooSoon(retryAfter: .zero), true), (.circuitOpen(retryAfter: .zero), true), (.refreshFailed, false),
     ])
     func onlyFailuresThatMayPassAreTemporary(reason: NetworkError.Reason, isTemporary: Bool) {

@@ -94,7 +94,7 @@ import Testing
         let rig = rig([{ Self.events("data: a\n\n") }])
         let (data, error, delays) = await run(rig.agent.events(for: request(), lastEventID: id))
         #expect(data.isEmpty && delays.isEmpty)
-        #expect((error as? NetworkError)?.reason == .invalidHeaderValue(name: "Last-Event-ID"))
+        #expect("\(String(describing: error))".contains("the value of the header 'Last-Event-ID' holds"))
         #expect(rig.transport.requestCount == 0)
     }
 

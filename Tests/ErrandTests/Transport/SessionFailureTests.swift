@@ -135,7 +135,13 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             "",
             .tlsHandshakeFailed("the server rejected the client's certificate")
         ),
-        SystemFailure(.appTransportSecurityRequiresSecureConnection, "", .insecureSchemeNotAllowed),
+        SystemFailure(
+            .appTransportSecurityRequiresSecureConnection,
+            "",
+            .invalidURL(
+                "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
+            )
+        ),
     ]
 
     static let connections = [

@@ -79,9 +79,7 @@ public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable {
     public func format(_ payload: Payload) throws -> Output {
         if Output.self == Void.self, let nothing = () as? Output { return nothing }
         guard let type = Output.self as? any Decodable.Type, let model = try payload.decode(type) as? Output else {
-            throw NetworkError(
-                .unsupportedModel("\(Output.self) is not Decodable where it is formatted; give the request a formatter")
-            )
+            throw NetworkError(.unsupportedModel(Output.self))
         }
         return model
     }
