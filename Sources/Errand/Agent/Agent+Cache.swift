@@ -26,7 +26,7 @@ extension Agent {
         let ticket = cache.ticket
         var response = response
         // It belongs to another request.
-        response.note = nil
+        response.notes.value.note = nil
         // A response that depends on everything would never be used.
         if CacheControl.varyNames(response.headers).contains("*") { throw CacheMiss.varyMismatch }
         var entry = CacheEntry(

@@ -105,11 +105,11 @@ public final class Digest: ExchangeInterceptor {
         for _ in 0..<Self.maximumRepeatCount where response.statusCode == 401 {
             let least = origins.withLock { $0[origin]?.proven ?? DigestChallenge.Protection() }
             guard let challenge = DigestChallenge.strongest(of: response.challenges, atLeast: least) else {
-                response.rejection = DigestChallenge.words(forUnsupported: response.challenges)
+                response.notes.value.rejection = DigestChallenge.words(forUnsupported: response.challenges)
                 break
             }
             guard request.body.isReplayable else {
-                response.rejection = "; Digest cannot respond, because the content can be read only once"
+                response.notes.value.rejection = "; Digest cannot respond, because the content can be read only once"
                 break
             }
             // Another challenge with the same user is a rejection, unless only the nonce is no longer valid.
@@ -121,7 +121,7 @@ public final class Digest: ExchangeInterceptor {
             response = try await exchange(sent, of: session)
         }
         if sent != nil, response.statusCode == 401, response.rejection == nil {
-            response.rejection = "; Digest responded to the challenge, and was rejected"
+            response.notes.value.rejection = "; Digest responded to the challenge, and was rejected"
         }
         if let sent, let session { settle(response, of: session, after: sent.nonce, for: origin) }
         return response

@@ -112,7 +112,7 @@ private struct AuthenticatedAttempt {
         } catch var error as NetworkError {
             guard let failure else { throw error }
             // Without a refresh, the cause is the rejection itself.
-            if case .excessiveRefresh = error.reason { error.underlying = failure.error }
+            if case .excessiveRefresh = error.reason { error.details.value.underlying = failure.error }
             throw error.with(response: failure.response)
         }
         return timeline.now() - began

@@ -46,7 +46,7 @@ extension CacheLookup {
             accepted.times.authentication += mismatch.authentication
             return accepted
         } catch var error as NetworkError {
-            error.repetitionCount += mismatch.attempts.count
+            error.details.value.repetitionCount += mismatch.attempts.count
             throw error
         }
     }

@@ -212,7 +212,7 @@ struct CacheLookup: Sendable {
     ) throws -> AcceptedResponse? {
         let (entry, place) = stored
         var response = entry.response(for: prepared.outgoing.url, by: fields)
-        response?.declared = prepared.built.outgoing.declared
+        response?.notes.value.declared = prepared.built.outgoing.declared
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         if let response, response.statusCode == 416, entry.statusCode != 416 {
             var accepted = try surroundings.judge(response, prepared)

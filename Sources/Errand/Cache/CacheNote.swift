@@ -41,7 +41,7 @@ extension RawResponse {
     /// The note on the exchange, or `nil` if the cache doesn't need one.
     var cacheNote: CacheNote? {
         get { note as? CacheNote }
-        set { note = newValue }
+        set { notes.value.note = newValue }
     }
 }
 

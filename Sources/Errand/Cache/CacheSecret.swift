@@ -1,14 +1,6 @@
 internal import Dispatch
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// The random secret with which the digests of credentials in cache keys are keyed, so that no credential can be guessed from
 /// the name of a file.
 ///

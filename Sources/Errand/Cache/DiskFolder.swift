@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// The folders of a ``DiskStore``, in one that is named by the version of the format: `00` to `ff`, and `tmp` in the same file
 /// system for files that are being written.
 struct DiskFolder: Sendable {

@@ -1,13 +1,5 @@
 public import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// A store on disk with one self-contained file for each entry, which any number of processes may share.
 ///
 /// A file is in one of 256 folders, named by its key. It is written to a temporary file and renamed, so that a reader

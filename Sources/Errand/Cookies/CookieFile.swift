@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// The file of a ``CookieJar``, which only its owner may read, and which is replaced atomically.
 struct CookieFile: Sendable {
     struct Content: Sendable, Equatable {

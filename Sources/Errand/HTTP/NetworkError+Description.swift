@@ -21,7 +21,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 
     /// The description without method and URL.
     var detail: String {
-        var text = failedRefresh ?? reason.sentence(note)
+        var text = failedRefresh ?? reason.sentence(details.value.note)
         var facts: [String] = []
         if let response {
             let type = response.mediaType.map { " of \($0.essence.shortened(to: 100))" } ?? ""
@@ -30,7 +30,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         if attempts > 1 { facts.append("\(attempts) attempts") }
         if !facts.isEmpty { text += " (\(facts.joined(separator: "; ")))" }
         if isRetryBudgetExhausted { text += "; not retried: the retry budget of the host is exhausted" }
-        if let retryObstacle { text += "; not retried: \(retryObstacle)" }
+        if let retryObstacle = details.value.retryObstacle { text += "; not retried: \(retryObstacle)" }
         return text.oneLine
     }
 

@@ -70,7 +70,4 @@ extension NetworkError {
         guard case .refreshFailed = reason else { return reason.facts }
         return FailureFacts(.caller, isTransient: (underlying as? NetworkError)?.facts.isTransient ?? false)
     }
-
-    /// The status for which the response was rejected, or `nil` if it was not.
-    var refusedStatus: Int? { if case .status(let code) = reason { code } else { nil } }
 }

@@ -159,45 +159,47 @@ extension NetworkError.Reason {
 extension NetworkError.Reason {
     private static let notAToken = "not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
 
-    static let invalidMethod = Self.invalidRequest("the method is \(notAToken)")
+    package static let invalidMethod = Self.invalidRequest("the method is \(notAToken)")
 
     /// - Parameter mistake: What is wrong with the name.
-    static func invalidHeaderName(_ mistake: String) -> Self { .invalidRequest("\(mistake); it is \(notAToken)") }
+    package static func invalidHeaderName(_ mistake: String) -> Self {
+        .invalidRequest("\(mistake); it is \(notAToken)")
+    }
 
-    static func unsupportedScheme(_ scheme: String) -> Self {
+    package static func unsupportedScheme(_ scheme: String) -> Self {
         .invalidURL("the scheme '\(scheme.shortened(to: 100))' is not supported; use http or https")
     }
 
     package static let unsupportedHost = unsupportedHost("as given")
 
-    static func unsupportedHost(_ host: String, orElse advice: String = "") -> Self {
+    package static func unsupportedHost(_ host: String, orElse advice: String = "") -> Self {
         .invalidURL(
             "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name\(advice)"
         )
     }
 
-    static let bodyAlreadySent = Self.invalidRequest(
+    package static let bodyAlreadySent = Self.invalidRequest(
         "the body can be read only once and was sent already; make it replayable, or send the request once"
     )
 
-    static let bodyNotRead = Self.bodyUnreadable("the request's body could not be read while it was sent")
+    package static let bodyNotRead = Self.bodyUnreadable("the request's body could not be read while it was sent")
 
-    static func parametersNotAnObject(_ value: Any) -> Self {
+    package static func parametersNotAnObject(_ value: Any) -> Self {
         .unencodable("the parameters of \(type(of: value)) do not encode to names and values")
     }
 
     /// A formatter cannot create the model's type.
-    static func unsupportedModel(_ type: Any.Type) -> Self {
+    package static func unsupportedModel(_ type: Any.Type) -> Self {
         .invalidRequest("\(type) is not Decodable where it is formatted; give the request a formatter")
     }
 
-    static func notOneRequest(_ name: String) -> Self {
+    package static func notOneRequest(_ name: String) -> Self {
         .invalidRequest("\(name) has no single response; use send, start or results")
     }
 
     package static let proxyNotFound = Self.proxyUnreachable("the host name of the proxy is not known")
 
-    static let proxyConnectionRefused = Self.proxyUnreachable(
+    package static let proxyConnectionRefused = Self.proxyUnreachable(
         "the proxy refused the connection; nothing listens there, or a firewall is in between"
     )
 
@@ -207,11 +209,11 @@ extension NetworkError.Reason {
 
     package static let malformedHeader = Self.invalidResponse("a header line of the response is malformed")
 
-    static let malformedChunk = Self.invalidResponse("a chunk of the response is malformed")
+    package static let malformedChunk = Self.invalidResponse("a chunk of the response is malformed")
 
     package static let invalidContentLength = Self.invalidResponse("the Content-Length of the response is not a length")
 
-    static func unexpectedRange(_ text: String) -> Self {
+    package static func unexpectedRange(_ text: String) -> Self {
         .invalidResponse("the server returned a part that was not requested: \(text.shortened())")
     }
 
@@ -221,16 +223,16 @@ extension NetworkError.Reason {
         )
     }
 
-    static func lineTooLong(limit: Int) -> Self {
+    package static func lineTooLong(limit: Int) -> Self {
         .tooLarge("a line is longer than \(limit) bytes; raise maximumByteCount to allow it")
     }
 
-    static func eventTooLarge(limit: Int) -> Self {
+    package static func eventTooLarge(limit: Int) -> Self {
         .tooLarge("an event is larger than \(limit) bytes; raise maximumEventSize to allow it")
     }
 
     /// - Parameter actual: What was downloaded, or what the server announces.
-    static func unexpectedLength(_ expected: Int64, _ actual: String) -> Self {
+    package static func unexpectedLength(_ expected: Int64, _ actual: String) -> Self {
         .unexpectedContent("\(expected) bytes were expected, and \(actual)")
     }
 }

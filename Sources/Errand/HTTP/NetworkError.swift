@@ -7,7 +7,8 @@ internal import Foundation
 /// the host and the path as the request declares it, but no query, no header value except a media type or a range, and from a
 /// body only names of members; see ``description``.
 public struct NetworkError: Error, Sendable {
-    private struct Content: Sendable {
+    /// What is known of the failure.
+    struct Details: Sendable {
         let reason: Reason
         var method: HTTPMethod?
         var host: String?
@@ -16,85 +17,46 @@ public struct NetworkError: Error, Sendable {
         var response: RawResponse?
         var underlying: (any Error)?
         var isRetryBudgetExhausted = false
+        /// Details that the reason doesn't contain, such as the path into the body.
         var note: String?
+        /// Why the send was not retried although its policy allows it, or `nil` if it was or the policy doesn't.
         var retryObstacle: String?
         var attemptCount = 0
+        /// The number of attempts that were repeated after an authentication refresh.
         var repetitionCount = 0
     }
 
     /// One reference, because an error is passed around often.
-    private var content: Shared<Content>
+    var details: Shared<Details>
 
     /// The detailed reason.
-    public var reason: Reason { content.value.reason }
+    public var reason: Reason { details.value.reason }
 
     /// The method of the request, or `nil` if it was not known yet.
-    public internal(set) var method: HTTPMethod? {
-        get { content.value.method }
-        set { content.value.method = newValue }
-    }
+    public var method: HTTPMethod? { details.value.method }
 
     /// The host, with the port if the URL has one, or `nil` if there was no URL yet.
-    public internal(set) var host: String? {
-        get { content.value.host }
-        set { content.value.host = newValue }
-    }
+    public var host: String? { details.value.host }
 
     /// The path as the request declares it, without the query and with `•••` in place of secrets, or `nil` if there was no URL
     /// yet, and after a redirect.
-    public internal(set) var path: String? {
-        get { content.value.path }
-        set { content.value.path = newValue }
-    }
+    public var path: String? { details.value.path }
 
     /// The name of the request's type, or `nil` if it was not sent by an agent.
-    public internal(set) var requestName: String? {
-        get { content.value.requestName }
-        set { content.value.requestName = newValue }
-    }
+    public var requestName: String? { details.value.requestName }
 
     /// The response, with at most ``maximumBodyByteCount`` bytes of its body, or `nil` if none was received.
-    public internal(set) var response: RawResponse? {
-        get { content.value.response }
-        set { content.value.response = newValue }
-    }
+    public var response: RawResponse? { details.value.response }
 
     /// The error that caused this one, such as the system's, a decoder's or a refresh's, or `nil` if there is none.
-    public internal(set) var underlying: (any Error)? {
-        get { content.value.underlying }
-        set { content.value.underlying = newValue }
-    }
+    public var underlying: (any Error)? { details.value.underlying }
 
     /// The number of times that the request was sent, including those after an authentication refresh.
-    public internal(set) var attempts: Int {
-        get { content.value.attemptCount + content.value.repetitionCount }
-        set { content.value.attemptCount = newValue }
-    }
+    public var attempts: Int { details.value.attemptCount + details.value.repetitionCount }
 
     /// A Boolean value that indicates whether the send was not retried, although its policy allows it, because the
     /// ``RetryBudget`` of the host was exhausted.
-    public internal(set) var isRetryBudgetExhausted: Bool {
-        get { content.value.isRetryBudgetExhausted }
-        set { content.value.isRetryBudgetExhausted = newValue }
-    }
-
-    /// Details that the reason doesn't contain, such as the path into the body.
-    var note: String? {
-        get { content.value.note }
-        set { content.value.note = newValue }
-    }
-
-    /// Why the send was not retried although its policy allows it, or `nil` if it was or the policy doesn't.
-    var retryObstacle: String? {
-        get { content.value.retryObstacle }
-        set { content.value.retryObstacle = newValue }
-    }
-
-    /// The number of attempts that were repeated after an authentication refresh.
-    var repetitionCount: Int {
-        get { content.value.repetitionCount }
-        set { content.value.repetitionCount = newValue }
-    }
+    public var isRetryBudgetExhausted: Bool { details.value.isRetryBudgetExhausted }
 
     /// The maximum number of bytes of a body that an error keeps.
     public static let maximumBodyByteCount = 64 << 10
@@ -103,7 +65,7 @@ public struct NetworkError: Error, Sendable {
     @inline(never)
     public init(_ reason: Reason, response: RawResponse? = nil, underlying: (any Error)? = nil) {
         let response = response?.bounded(to: Self.maximumBodyByteCount)
-        content = Shared(Content(reason: reason, response: response, underlying: underlying))
+        details = Shared(Details(reason: reason, response: response, underlying: underlying))
     }
 
     /// What a caller can do about the error.
@@ -173,7 +135,7 @@ extension NetworkError {
     func with(response: RawResponse) -> NetworkError {
         guard self.response == nil else { return self }
         var copy = self
-        copy.response = response.bounded(to: Self.maximumBodyByteCount)
+        copy.details.value.response = response.bounded(to: Self.maximumBodyByteCount)
         return copy
     }
 
@@ -181,9 +143,9 @@ extension NetworkError {
     func with(url: URL, method: HTTPMethod, path: DeclaredPath?) -> NetworkError {
         guard host == nil else { return self }
         var copy = self
-        copy.method = method
-        copy.host = url.origin.authority
-        copy.path = path?.shown
+        copy.details.value.method = method
+        copy.details.value.host = url.origin.authority
+        copy.details.value.path = path?.shown
         return copy
     }
 
@@ -200,7 +162,7 @@ extension NetworkError {
     /// Returns this error with a note, unless it has one.
     package func with(note: String?) -> NetworkError {
         var copy = self
-        copy.note = self.note ?? note
+        copy.details.value.note = details.value.note ?? note
         return copy
     }
 
@@ -208,7 +170,7 @@ extension NetworkError {
     func with(attempts: Int) -> NetworkError {
         guard kind != .invalidRequest else { return self }
         var copy = self
-        copy.attempts = attempts
+        copy.details.value.attemptCount = attempts
         return copy
     }
 }

@@ -12,22 +12,13 @@ public struct RawResponse: Sendable {
     public var url: URL
 
     /// The redirects that led to the response, in order.
-    public internal(set) var redirects: [Redirect] {
-        get { notes.value.redirects }
-        _modify { yield &notes.value.redirects }
-    }
+    public var redirects: [Redirect] { notes.value.redirects }
 
     /// The method of the request that was sent last, after redirects, or `nil` if none was sent.
-    var method: HTTPMethod? {
-        get { notes.value.method }
-        _modify { yield &notes.value.method }
-    }
+    var method: HTTPMethod? { notes.value.method }
 
     /// The credential that a session has added to the last request, which may be a part of ``url``.
-    var credential: AppliedCredential {
-        get { notes.value.credential }
-        _modify { yield &notes.value.credential }
-    }
+    var credential: AppliedCredential { notes.value.credential }
 
     /// The URL to write to disk, without the credential of a session; after a redirect, whose URL may contain it anywhere, only
     /// the origin.
@@ -37,22 +28,13 @@ public struct RawResponse: Sendable {
     }
 
     /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
-    var declared: DeclaredPath? {
-        get { notes.value.declared }
-        _modify { yield &notes.value.declared }
-    }
+    var declared: DeclaredPath? { notes.value.declared }
 
     /// Why the credential of the request was not accepted, or `nil` if the reason is not known.
-    var rejection: String? {
-        get { notes.value.rejection }
-        _modify { yield &notes.value.rejection }
-    }
+    var rejection: String? { notes.value.rejection }
 
     /// The timing of the exchange.
-    var timing: ExchangeTiming? {
-        get { notes.value.timing }
-        _modify { yield &notes.value.timing }
-    }
+    var timing: ExchangeTiming? { notes.value.timing }
 
     /// The reason why ``Acceptance`` rejects the response, or `nil` if it is accepted.
     ///
@@ -62,25 +44,16 @@ public struct RawResponse: Sendable {
     /// Why the body is not complete, or `nil` if it is.
     ///
     /// The body of a response that is rejected in place of a file or a stream need not be complete.
-    var bodyFailure: (any Error)? {
-        get { notes.value.bodyFailure }
-        _modify { yield &notes.value.bodyFailure }
-    }
+    var bodyFailure: (any Error)? { notes.value.bodyFailure }
 
     /// The version of the credential that the request had, or `nil` if it had none.
-    var credentialVersion: Int? {
-        get { notes.value.credentialVersion }
-        _modify { yield &notes.value.credentialVersion }
-    }
+    var credentialVersion: Int? { notes.value.credentialVersion }
 
     /// A note on the exchange for a later stage, or `nil` if there is none.
-    var note: (any ExchangeNote)? {
-        get { notes.value.note }
-        _modify { yield &notes.value.note }
-    }
+    var note: (any ExchangeNote)? { notes.value.note }
 
     /// The notes of stages, behind one reference, because a response is copied often.
-    private struct Notes {
+    struct Notes {
         var redirects: [Redirect] = []
         var method: HTTPMethod?
         var credential = AppliedCredential()
@@ -92,7 +65,7 @@ public struct RawResponse: Sendable {
         var note: (any ExchangeNote)?
     }
 
-    private var notes = Shared(Notes())
+    var notes = Shared(Notes())
 
     /// Whether the JSON guard has checked the body; changing the body resets it.
     var isGuarded = false

@@ -1,12 +1,6 @@
 #if !canImport(Darwin)
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// The C library's `iconv`, because Foundation has only a few converters on Linux.
 enum SystemCharset {
     /// Returns the text of the bytes in the first of these charsets that the system supports.

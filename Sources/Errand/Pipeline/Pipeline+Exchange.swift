@@ -173,11 +173,11 @@ private struct RedirectTrail {
         of prepared: PreparedRequest,
         on timeline: Timeline
     ) {
-        if !redirects.isEmpty || !response.redirects.isEmpty { response.redirects = redirects }
+        if !redirects.isEmpty || !response.redirects.isEmpty { response.notes.value.redirects = redirects }
         if redirects.isEmpty, response.statusCode / 100 == 3 {
             began = timeline.now() - (response.timing?.total ?? .zero)
         }
-        if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
+        if !redirects.isEmpty { response.notes.value.timing?.begin(at: began, ended: timeline.now()) }
         if let note { response.cacheNote = note }
         if prepared.hasCache, !outgoing.method.isSafe {
             prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)

@@ -32,7 +32,7 @@ extension PreparedRequest {
                     (try await collect(response, upTo: maximumCollectedSize), nil)
                 }
             var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, elapsed: elapsed())
-            if let failure = body.failure { read.bodyFailure = failure }
+            if let failure = body.failure { read.notes.value.bodyFailure = failure }
             return read
         }
         return try await receive(response, by: receiver, to: outgoing, after: redirects, elapsed: elapsed)
@@ -54,7 +54,7 @@ extension PreparedRequest {
             }
         }
         var head = RawResponse(response, response.statusCode, Data(), to: outgoing)
-        if !redirects.isEmpty { head.redirects = redirects }
+        if !redirects.isEmpty { head.notes.value.redirects = redirects }
         context.beginning?.notify(head)
         // A stream may be interrupted, or last for hours.
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
@@ -102,8 +102,8 @@ extension PreparedRequest {
 extension RawResponse {
     fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, to request: OutgoingRequest) {
         self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
-        if !request.credential.isEmpty { credential = request.credential }
-        declared = request.declared
+        if !request.credential.isEmpty { notes.value.credential = request.credential }
+        notes.value.declared = request.declared
     }
 
     /// Creates the response to a request whose body has been read.
@@ -116,8 +116,8 @@ extension RawResponse {
     ) {
         let times = response.timings
         self.init(response, status, body, to: request)
-        method = request.method
-        timing = ExchangeTiming(
+        notes.value.method = request.method
+        notes.value.timing = ExchangeTiming(
             firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },
             transfer: times.headersReceivedMoment.flatMap { start in times.finishedMoment.map { $0 - start } },
             total: elapsed,

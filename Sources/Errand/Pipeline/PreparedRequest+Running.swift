@@ -35,7 +35,7 @@ extension PreparedRequest {
         guard !self.sendInterceptors.isEmpty else { return try await work() }
         let last = Lock(Result<AcceptedResponse, any Error>?.none)
         try await intercept(self.sendInterceptors[...]) { [stop = self.stop] in
-            try self.stop.check()
+            try stop.check()
             do {
                 let response = try await work()
                 last.withLock { $0 = .success(response) }

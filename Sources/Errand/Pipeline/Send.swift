@@ -145,8 +145,8 @@ final class Send: Sendable {
     /// Returns the error for the caller: the library's errors with the place where they occurred, others unchanged.
     func withContext(_ error: any Error) -> any Error {
         guard var error = error as? NetworkError else { return error }
-        error.method = error.method ?? (error.reason == .invalidMethod ? nil : latestContext.method)
-        error.requestName = context.typeName
+        error.details.value.method = error.method ?? (error.reason == .invalidMethod ? nil : latestContext.method)
+        error.details.value.requestName = context.typeName
         return error
     }
 }

@@ -71,10 +71,10 @@ final class CacheValidation: Sendable {
         let names = FieldNames(["Set-Cookie"] + unstored)
         whole.headers = HTTPHeaders(whole.headers.filter { !names.contains($0.name) })
         for field in response.headers where names.contains(field.name) { whole.headers.add(field.name, field.value) }
-        whole.redirects = response.redirects
-        whole.timing = response.timing
-        whole.declared = response.declared
-        whole.credentialVersion = response.credentialVersion
+        whole.notes.value.redirects = response.redirects
+        whole.notes.value.timing = response.timing
+        whole.notes.value.declared = response.declared
+        whole.notes.value.credentialVersion = response.credentialVersion
         whole.cacheNote = note.validating(merged, since: ticket)
         return whole
     }

@@ -93,7 +93,7 @@ struct RetryLoop: Sendable {
             error = deadline.error
         }
         guard var error = error as? NetworkError else { return error }
-        error.repetitionCount = attempts.repetitionCount
+        error.details.value.repetitionCount = attempts.repetitionCount
         // An interceptor's error has no place yet, but may have the response to the last request.
         if let response = error.response {
             error = error.with(exchangeOf: response, method: prepared.outgoing.method)
@@ -103,7 +103,7 @@ struct RetryLoop: Sendable {
 
     /// Records a request that is about to be sent, and counts it for the budget.
     ///
-    /// - Throws: ``NetworkError/Reason/bodyAlreadySent``.
+    /// - Throws: ``NetworkError/Reason/invalidRequest(_:)``.
     @inline(never)
     func willSend(
         _ request: OutgoingRequest,
@@ -172,7 +172,7 @@ struct RetryLoop: Sendable {
             await accessories.notify(.didExhaustRetryBudget(because: error), of: attempts.context)
         }
         guard var error = error as? NetworkError else { return error }
-        error.isRetryBudgetExhausted = true
+        error.details.value.isRetryBudgetExhausted = true
         return error
     }
 
@@ -203,7 +203,7 @@ extension Error {
     /// Returns this error, if it is the library's with the reason why the send was not retried.
     func with(retryObstacle: String?) -> any Error {
         guard let retryObstacle, var error = self as? NetworkError else { return self }
-        error.retryObstacle = retryObstacle
+        error.details.value.retryObstacle = retryObstacle
         return error
     }
 }

@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// Devices, pipes, sockets and the links to them, which no file may replace.
 ///
 /// `rename` replaces them as it does a file: `/dev/null` would be a file for all programs.

@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// A temporary file without a name that is written at its end, read from its start, and deleted with its last reference.
 ///
 /// Must not be used by two threads at once.

@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// Writes text to the standard error, or another descriptor, whose reader may be slow, hang, or be gone.
 ///
 /// A thread of its own writes, in order. A caller waits a moment for its text, and not at all while an older one waits; while
@@ -107,21 +99,13 @@ package final class StandardError: Sendable {
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         while true {
             guard isUsable() else { return nil }
-            let count = bytes.prefix(Int(PIPE_BUF)).withUnsafeBytes { Self.write(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes.prefix(Int(PIPE_BUF)).withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { return count }
             guard count < 0, errno == EINTR || errno == EAGAIN else { return nil }
             // Other code has made it non-blocking.
             if errno == EAGAIN { poll(&request, 1, -1) }
         }
     }
-
-    #if canImport(Glibc)
-    private static let write = Glibc.write
-    #elseif canImport(Musl)
-    private static let write = Musl.write
-    #else
-    private static let write = Darwin.write
-    #endif
 }
 
 extension StandardError {
@@ -155,4 +139,9 @@ extension StandardError {
         let kind = now.st_mode & S_IFMT
         return kind == S_IFCHR || kind == S_IFREG && fcntl(STDERR_FILENO, F_GETFL) & O_APPEND != 0
     }
+}
+
+/// The function of the system, which the methods of the same name hide.
+private func writeBytes(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, start, count)
 }

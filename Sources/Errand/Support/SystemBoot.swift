@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(Darwin)
-internal import Darwin
-#endif
-
 /// The current boot of the system.
 enum SystemBoot {
     /// A text that is different after each boot, or `nil` if the system has none.

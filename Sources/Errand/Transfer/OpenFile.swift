@@ -1,14 +1,6 @@
 internal import Dispatch
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// An open regular file of one's own, which nobody else may read.
 ///
 /// It is never opened through a symbolic link.

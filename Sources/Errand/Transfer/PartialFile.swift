@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// The bytes of an unfinished download in a file `name.part`, with their ``DownloadRecord`` beside it.
 ///
 /// The file stays locked until the end of the download, which another process can see. If it is not finished, the file is

@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// A body that is read from a file while it is sent, as the file was when the request was built.
 ///
 /// A reader fails if the file was changed or replaced since. It checks again before it supplies the last bytes, so that

@@ -2,12 +2,6 @@
 internal import Foundation
 internal import FoundationNetworking
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Musl
-#endif
-
 /// The specifics of URLSession in swift-corelibs-foundation.
 enum SessionPlatform {
     /// A timeout that is never reached, in seconds: it exceeds the range of URLSession's clock, and its timer is not started.

@@ -3,12 +3,6 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Synchronization
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Musl
-#endif
-
 /// The observed state of the one serial queue that all URLSessions of a process share.
 ///
 /// Creating and starting a task waits for that queue. While it is free, waiting is much cheaper than a thread hop; while

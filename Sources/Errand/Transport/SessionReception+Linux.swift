@@ -2,12 +2,6 @@
 internal import Foundation
 internal import FoundationNetworking
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Musl
-#endif
-
 /// Pauses the reception of one task of URLSession.
 ///
 /// URLSession cannot do that: suspending a running task sends its request again. libcurl can pause a transfer, so this
