@@ -26,11 +26,23 @@ struct InFlightTable: Sendable {
         case reject(NetworkError.Reason)
     }
 
+    private struct Interval {
+        let sendID: Int
+        let end: Duration
+    }
+
+    /// The maximum number of identities whose intervals are known.
+    static let maximumIntervalCount = 10_000
+
     private(set) var fetches = Table<DuplicateKey, Fetch>()
     /// The shared fetches that have to end, with the sends that wait for their ends, because user code still runs in them.
     private var ending = Table<Int, Fetch>()
-    private var intervals = MinimumIntervals()
+    /// When the sends of each identity were admitted; beyond the limit, those of the longest ago are forgotten.
+    private var intervals = HostTable<DuplicateKey, Interval>(limit: InFlightTable.maximumIntervalCount)
     private var lastID = 0
+
+    /// The number of identities whose intervals are known.
+    var intervalCount: Int { intervals.count }
 
     /// Returns the step for a send, and records its consequences.
     ///
@@ -52,8 +64,13 @@ struct InFlightTable: Sendable {
         }
         // The caller of a cancelled send may send again before that send has left its fetch.
         if policy == .rejectNew, fetches[key]?.isWanted == true { return .reject(.duplicate) }
-        if let interval, let pause = intervals.admit(key, sendID: sendID, interval: interval, at: now) {
-            return .reject(.tooSoon(retryAfter: pause))
+        if let interval {
+            // A send that an interceptor repeats is admitted again.
+            if let last = intervals[key], last.sendID != sendID, last.end > now {
+                return .reject(.tooSoon(retryAfter: last.end - now))
+            }
+            let own = Interval(sendID: sendID, end: now + min(interval, .seconds(366 * 86_400)))
+            intervals.change(key, default: own) { $0 = own }
         }
         // The fetch in progress has another policy and may not be shared.
         if policy == .allow || policy == .share && current != nil { return .alone }

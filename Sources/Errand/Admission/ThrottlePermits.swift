@@ -95,12 +95,6 @@ final class ThrottlePermits: Sendable {
         return timeline.now() - began
     }
 
-    /// Acquires a permit if one is free and no other request waits for it.
-    func takeIfFree(_ host: Origin, _ throttle: Throttle) -> Bool {
-        let now = timeline.now()
-        return state.withLock { $0.queue.start(host, throttle, at: now) }
-    }
-
     /// Acquires a permit without waiting, whatever the limits are.
     func takeAtOnce(_ host: Origin, _ throttle: Throttle) {
         let now = timeline.now()

@@ -101,3 +101,119 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
 }
 
 extension ArrayBatchRequest: Sendable where R: Sendable {}
+
+extension Agent {
+    /// Sends requests of any types concurrently, and returns their results in the same order.
+    ///
+    /// If the task is cancelled, or all sends are with ``cancelAll()``, it returns at once, with `CancellationError` for each
+    /// request that had no result.
+    public func results<each R: Request & Sendable>(
+        of request: repeat each R
+    ) async -> (repeat Result<(each R).Model, any Error>)
+    where repeat (each R).Model: Sendable, repeat (each R).Formatter: Sendable {
+        await BatchRequest(repeat each request).results(from: self)
+    }
+
+    /// Sends requests of any types concurrently, and returns their results in the same order; models are created on the
+    /// caller's actor.
+    ///
+    /// If the task is cancelled, or all sends are with ``cancelAll()``, it returns at once, with `CancellationError` for each
+    /// request that had no result.
+    public func results<each R: Request>(
+        of request: repeat each R
+    ) async -> (repeat Result<(each R).Model, any Error>) {
+        await BatchRequest(repeat each request).results(from: self)
+    }
+
+    /// Sends the requests of a sequence, a limited number at once, and returns their results in the same order.
+    ///
+    /// - Parameters:
+    ///   - requests: The requests. They are taken from the sequence before the first one is sent.
+    ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
+    /// - Returns: A result for each request. If the task is cancelled, or all sends are with ``cancelAll()``,
+    ///   `CancellationError` for each request that had none.
+    public func results<Requests: Sequence>(
+        of requests: Requests,
+        maximumConcurrent: Int = 8
+    ) async -> [Result<Requests.Element.Model, any Error>]
+    where
+        Requests.Element: Request & Sendable,
+        Requests.Element.Model: Sendable,
+        Requests.Element.Formatter: Sendable
+    {
+        let requests = Array(requests)
+        let type = RequestType.of(Requests.Element.self)
+        guard !type.isComposed, requests.allSatisfy({ $0.formattingContext == .background }) else {
+            return await ArrayBatchRequest(requests, maximumConcurrent: maximumConcurrent).results(from: self)
+        }
+        return await results(of: requests, type, atOnce: max(1, maximumConcurrent))
+    }
+
+    /// Sends requests that may leave their caller, in as many tasks as may run at once.
+    ///
+    /// A task and a wake-up of the caller for each would cost as much as a request does apart from the network.
+    @concurrent
+    private func results<R: Request & Sendable>(
+        of requests: [R],
+        _ type: RequestType,
+        atOnce width: Int
+    ) async -> [Result<R.Model, any Error>] where R.Model: Sendable, R.Formatter: Sendable {
+        let (stop, next) = (CompositionStop(), Lock(0))
+        let results = ResultList(Result<R.Model, any Error>.failure(CancellationError()), count: requests.count)
+        let sequence = SendSequence(pipeline.sends) { stop.stop() }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<min(width, requests.count) {
+                group.addTask {
+                    while !stop.isStopped, !Task.isCancelled {
+                        let index = next.withLock { next in
+                            defer { next += 1 }
+                            return next
+                        }
+                        guard index < requests.count else { return }
+                        do {
+                            // Not in a variable, whose type of two generic members would be looked up for each request.
+                            results.set(
+                                index,
+                                .success(try await self.runInBackground(requests[index], of: type, in: sequence).model)
+                            )
+                        } catch {
+                            results.set(index, .failure(error))
+                        }
+                    }
+                }
+            }
+        }
+        return results.all
+    }
+
+    /// Sends the requests of a sequence, a limited number at once, and returns their results in the same order; models
+    /// are created on the caller's actor.
+    ///
+    /// - Parameters:
+    ///   - requests: The requests. They are taken from the sequence before the first one is sent.
+    ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
+    /// - Returns: A result for each request. If the task is cancelled, or all sends are with ``cancelAll()``,
+    ///   `CancellationError` for each request that had none.
+    public func results<Requests: Sequence>(
+        of requests: Requests,
+        maximumConcurrent: Int = 8
+    ) async -> [Result<Requests.Element.Model, any Error>] where Requests.Element: Request {
+        await ArrayBatchRequest(requests, maximumConcurrent: maximumConcurrent).results(from: self)
+    }
+}
+
+/// The results of the requests, in their order.
+///
+/// Unchecked: `results` is only accessed while `lock` is held. It is not in the lock, whose type would be looked up for each
+/// result. An empty tuple in the lock has the address of the lock's own type, whose reading the thread sanitizer reports as a
+/// race.
+private final class ResultList<Element: Sendable>: @unchecked Sendable {
+    private let lock = Lock(false)
+    private var results: [Element]
+
+    init(_ missing: Element, count: Int) { results = Array(repeating: missing, count: count) }
+
+    var all: [Element] { lock.withLock { _ in results } }
+
+    func set(_ index: Int, _ result: Element) { lock.withLock { _ in results[index] = result } }
+}

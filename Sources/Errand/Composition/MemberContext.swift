@@ -153,7 +153,7 @@ struct MemberContext {
     }
 
     /// Returns a request that consists of requests as a composition, or `nil` if it is sent itself.
-    fileprivate func composition<R: Request>(of request: R) -> (any Composition<R.Model, R.ResponseInBatch>)? {
+    func composition<R: Request>(of request: R) -> (any Composition<R.Model, R.ResponseInBatch>)? {
         RequestType.of(R.self).isComposed ? request as? any Composition<R.Model, R.ResponseInBatch> : nil
     }
 
@@ -190,67 +190,4 @@ struct MemberContext {
         (context.isComposed, context.keepsResponses) = (true, keepingResponses)
         return (context, self.stop.add { stop.stop($0) })
     }
-}
-
-/// A request of a composition, and how it starts in the background if its types allow that.
-struct Member<R: Request> {
-    let request: R
-    private let beginInBackground:
-        (nonisolated(nonsending) @Sendable (R, MemberContext, @escaping MemberContext.Deliver<R.Model>) async -> Void)?
-
-    /// Creates a member that stays on its caller.
-    init(staying request: R) {
-        self.request = request
-        beginInBackground = nil
-    }
-
-    /// Creates a member that may leave its caller.
-    init(_ request: R) where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
-        self.request = request
-        beginInBackground = Self.backgroundStart
-    }
-
-    var typeName: String { TypeNames.name(of: R.self) }
-
-    func begin(_ context: MemberContext, then deliver: @escaping MemberContext.Deliver<R.Model>) async {
-        guard let beginInBackground else { return await context.begin(request, then: deliver) }
-        await beginInBackground(request, context, deliver)
-    }
-
-    /// Starts the request as ``begin(_:then:)``, and calls back with its response in place of the model.
-    func beginForResponse(
-        _ context: MemberContext,
-        then deliver: @escaping MemberContext.Deliver<R.ResponseInBatch>
-    ) async {
-        if let composition = context.composition(of: request) {
-            return await composition.beginForResponse(in: context, then: deliver)
-        }
-        var context = context
-        context.keepsResponses = true
-        await begin(context) { delivered in
-            await deliver(
-                Result {
-                    guard let response = try delivered.get().response as? R.ResponseInBatch else {
-                        throw NetworkError(.notOneRequest(typeName))
-                    }
-                    return Delivered(response)
-                }
-            )
-        }
-    }
-}
-
-extension Member: Sendable where R: Sendable {}
-
-extension Member where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
-    fileprivate static var backgroundStart:
-        nonisolated(nonsending) @Sendable (R, MemberContext, @escaping MemberContext.Deliver<R.Model>) async -> Void
-    {
-        { request, context, deliver in await context.beginInBackground(request, then: deliver) }
-    }
-}
-
-extension Result {
-    /// The error, or `nil` on success.
-    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

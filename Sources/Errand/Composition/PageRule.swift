@@ -1,5 +1,9 @@
 internal import Foundation
 
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
 /// A rule that finds the next page of a list.
 public struct PageRule<Model> {
     enum Step: Sendable, Equatable {
@@ -152,3 +156,71 @@ extension NetworkError {
         }
     }
 }
+
+/// A later page: the first request with another URL or one parameter changed.
+struct NextPage<Base: Request>: RequestWrapper {
+    typealias Model = Base.Model
+
+    let base: Base
+    let step: PageRule<Base.Model>.Step
+    /// The encoding of the config, which the request and its service may inherit.
+    let encoding: ParameterEncoding
+
+    /// The URL of a link; only its origin is shown.
+    private var link: String? {
+        guard case .link(let url) = step else { return nil }
+        let text = url.absoluteString
+        // A URL that cannot be parsed fails, and is not shown.
+        guard let parts = try? URLParts(absolute: text) else { return text }
+        return "\(parts.origin)/"
+            + DeclaredPath.marking(String((parts.path + (parts.query.map { "?\($0)" } ?? "")).trimmingPrefix("/")))
+    }
+
+    /// Returns parameters with the changed one, if it belongs to them.
+    private func changing(_ parameters: Parameters, where predicate: (String) throws -> Bool) rethrows -> Parameters {
+        guard case .parameter(let name, let value) = step, try predicate(name) else { return parameters }
+        var changed = parameters
+        switch value {
+        case .text(let text): changed[name] = text
+        case .number(let number): changed[name] = JSONValue.number(number)
+        }
+        return changed
+    }
+
+    var path: String { link ?? base.path }
+    var query: Parameters {
+        get throws {
+            // A link has its query already.
+            guard link == nil else { return Parameters() }
+            return try changing(base.query) { try !base.parameters.names.contains($0) }
+        }
+    }
+    var parameters: Parameters {
+        get throws {
+            let own = try base.parameters
+            guard link == nil else { return isInQuery ? Parameters() : own }
+            return changing(own) { own.names.contains($0) }
+        }
+    }
+    private var isInQuery: Bool {
+        let own = base.parameterEncoding
+        return ParameterPlacement(
+            body: (try? base.body) ?? .automatic,  // The send throws the error.
+            method: base.method,
+            encoding: own.over(base.service.parameterEncoding.over(encoding.over(.automatic))),
+            isInherited: own.format == .inherited
+        ).putsParametersInQuery
+    }
+    var filter: Base.Filter { base.filter }
+    var formatter: Base.Formatter { base.formatter }
+    func didProduce(_ model: Base.Model, from response: RawResponse) throws {
+        try base.didProduce(model, from: response)
+    }
+    /// Distinguishes the pages, although they have one request's key.
+    var duplicateKey: String { base.duplicateKey.isEmpty ? "" : "\(base.duplicateKey)\n\(step)" }
+    /// A link contains the parameters of the query.
+    var usesBaseParameters: Bool { link == nil || !isInQuery ? base.usesBaseParameters : false }
+    func customURLRequest() throws -> URLRequest? { link == nil ? try base.customURLRequest() : nil }
+}
+
+extension NextPage: Sendable where Base: Sendable {}

@@ -76,15 +76,11 @@ extension Agent {
         upTo limits: PageLimit<R.Model>...
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
         Pages(sends: pipeline.sends, limits: limits) { sequence in
-            var step: PageRule<R.Model>.Step?
-            var visited: Set<URL> = []
+            var links = PageLinks(rule, in: sequence)
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
-                guard let next = try rule.next(last, index), next != step else { return nil }
-                try checkPageCount(index, of: last)
-                try checkLink(next, after: last, in: sequence, visited: &visited)
-                step = next
-                let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
+                guard let step = try links.step(after: last, index) else { return nil }
+                let page = NextPage(base: request, step: step, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
             }
         }
@@ -105,15 +101,11 @@ extension Agent {
         upTo limits: PageLimit<R.Model>...
     ) -> Pages<R> {
         Pages(sends: pipeline.sends, limits: limits) { sequence in
-            var step: PageRule<R.Model>.Step?
-            var visited: Set<URL> = []
+            var links = PageLinks(rule, in: sequence)
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
-                guard let next = try rule.next(last, index), next != step else { return nil }
-                try checkPageCount(index, of: last)
-                try checkLink(next, after: last, in: sequence, visited: &visited)
-                step = next
-                let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
+                guard let step = try links.step(after: last, index) else { return nil }
+                let page = NextPage(base: request, step: step, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
             }
         }
@@ -178,93 +170,32 @@ private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throw
     }
 }
 
-/// Checks that a link leads neither to another origin nor to a page that was requested already, which would be a cycle.
-private func checkLink<Model>(
-    _ step: PageRule<Model>.Step,
-    after last: Response<Model>,
-    in sequence: SendSequence,
-    visited: inout Set<URL>
-) throws {
-    guard case .link(let url) = step else { return }
-    guard sequence.isOwnOrigin(of: url) else {
-        throw last.error(
-            .invalidLink(
-                "it leads to another origin, \(url.origin); if that may receive the request, use pages(of:upTo:next:)"
+/// The steps to the pages of a list, none of which leads to another origin or to a page that was requested already.
+private struct PageLinks<Model> {
+    private let rule: PageRule<Model>
+    private let sequence: SendSequence
+    private var last: PageRule<Model>.Step?
+    private var visited: Set<URL> = []
+
+    init(_ rule: PageRule<Model>, in sequence: SendSequence) { (self.rule, self.sequence) = (rule, sequence) }
+
+    /// Returns the step to the page after the one at an index, or `nil` if that is the last.
+    mutating func step(after page: Response<Model>, _ index: Int) throws -> PageRule<Model>.Step? {
+        guard let step = try rule.next(page, index), step != last else { return nil }
+        try checkPageCount(index, of: page)
+        last = step
+        guard case .link(let url) = step else { return step }
+        guard sequence.isOwnOrigin(of: url) else {
+            throw page.error(
+                .invalidLink(
+                    "it leads to another origin, \(url.origin); if that may receive the request, use pages(of:upTo:next:)"
+                )
             )
-        )
-    }
-    let credential = last.raw.credential
-    visited.insert(credential.removed(from: last.url))
-    if let first = last.redirects.first { visited.insert(credential.removed(from: first.from)) }
-    guard visited.insert(url).inserted else {
-        throw last.error(.invalidLink("it leads to an earlier page"))
+        }
+        let credential = page.raw.credential
+        visited.insert(credential.removed(from: page.url))
+        if let first = page.redirects.first { visited.insert(credential.removed(from: first.from)) }
+        guard visited.insert(url).inserted else { throw page.error(.invalidLink("it leads to an earlier page")) }
+        return step
     }
 }
-
-/// A later page: the first request with another URL or one parameter changed.
-struct NextPage<Base: Request>: RequestWrapper {
-    typealias Model = Base.Model
-
-    let base: Base
-    let step: PageRule<Base.Model>.Step
-    /// The encoding of the config, which the request and its service may inherit.
-    let encoding: ParameterEncoding
-
-    /// The URL of a link; only its origin is shown.
-    private var link: String? {
-        guard case .link(let url) = step else { return nil }
-        let text = url.absoluteString
-        // A URL that cannot be parsed fails, and is not shown.
-        guard let parts = try? URLParts(absolute: text) else { return text }
-        return "\(parts.origin)/"
-            + DeclaredPath.marking(String((parts.path + (parts.query.map { "?\($0)" } ?? "")).trimmingPrefix("/")))
-    }
-
-    /// Returns parameters with the changed one, if it belongs to them.
-    private func changing(_ parameters: Parameters, where predicate: (String) throws -> Bool) rethrows -> Parameters {
-        guard case .parameter(let name, let value) = step, try predicate(name) else { return parameters }
-        var changed = parameters
-        switch value {
-        case .text(let text): changed[name] = text
-        case .number(let number): changed[name] = JSONValue.number(number)
-        }
-        return changed
-    }
-
-    var path: String { link ?? base.path }
-    var query: Parameters {
-        get throws {
-            // A link has its query already.
-            guard link == nil else { return Parameters() }
-            return try changing(base.query) { try !base.parameters.names.contains($0) }
-        }
-    }
-    var parameters: Parameters {
-        get throws {
-            let own = try base.parameters
-            guard link == nil else { return isInQuery ? Parameters() : own }
-            return changing(own) { own.names.contains($0) }
-        }
-    }
-    private var isInQuery: Bool {
-        let own = base.parameterEncoding
-        return ParameterPlacement(
-            body: (try? base.body) ?? .automatic,  // The send throws the error.
-            method: base.method,
-            encoding: own.over(base.service.parameterEncoding.over(encoding.over(.automatic))),
-            isInherited: own.format == .inherited
-        ).putsParametersInQuery
-    }
-    var filter: Base.Filter { base.filter }
-    var formatter: Base.Formatter { base.formatter }
-    func didProduce(_ model: Base.Model, from response: RawResponse) throws {
-        try base.didProduce(model, from: response)
-    }
-    /// Distinguishes the pages, although they have one request's key.
-    var duplicateKey: String { base.duplicateKey.isEmpty ? "" : "\(base.duplicateKey)\n\(step)" }
-    /// A link contains the parameters of the query.
-    var usesBaseParameters: Bool { link == nil || !isInQuery ? base.usesBaseParameters : false }
-    func customURLRequest() throws -> URLRequest? { link == nil ? try base.customURLRequest() : nil }
-}
-
-extension NextPage: Sendable where Base: Sendable {}

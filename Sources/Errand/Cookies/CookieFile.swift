@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 
 /// The file of a ``CookieJar``, which only its owner may read, and which is replaced atomically.
 struct CookieFile: Sendable {
@@ -122,5 +122,21 @@ extension Cookie {
                 ("hostOnly", .bool(isHostOnly)), ("secure", .bool(isSecure)), ("httpOnly", .bool(isHTTPOnly)),
             ])
         )
+    }
+}
+
+extension CookieJar {
+    /// The error if a file was not written by a jar, or is not complete.
+    public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
+        /// The path of the file.
+        public let path: String
+
+        /// The problem, and what to do.
+        public var description: String {
+            "\(path) is damaged, or not the file of a cookie jar; the jar began empty, and the next change replaces the file"
+        }
+
+        /// The ``description``, for `localizedDescription`.
+        public var errorDescription: String? { description }
     }
 }

@@ -34,43 +34,22 @@ public import Foundation
 /// ``removeAll()`` begins with another identity. A request that had cookies to send, and that still waits, then fails with
 /// ``NetworkError/Reason/credentialChanged``. If cookies only change while a request waits, it is sent with the current ones.
 public final class CookieJar: ExchangeInterceptor {
-    /// The error if a file was not written by a jar, or is not complete.
-    public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
-        /// The path of the file.
-        public let path: String
-
-        /// The problem, and what to do.
-        public var description: String {
-            "\(path) is damaged, or not the file of a cookie jar; the jar began empty, and the next change replaces the file"
-        }
-
-        /// The ``description``, for `localizedDescription`.
-        public var errorDescription: String? { description }
-    }
-
-    private struct State {
+    struct State {
         var store = CookieStore()
         /// A unique text that changes if all cookies are removed.
         var name = UUID().uuidString
         /// The number of removals by the program.
         var removals = 0
         var isSaving = false
-        /// Whether the last write has failed, or dates differ from those in the file by less than
-        /// ``CookieStore/datePrecision``.
+        /// Whether the last write has failed.
         var isUnsaved = false
         var lastFailure: (any Error)?
     }
 
-    private let state = Lock(State())
-    private let now: @Sendable () -> Date
+    let state = Lock(State())
+    let now: @Sendable () -> Date
     private let file: CookieFile?
     private let writes = DispatchQueue(label: "errand.cookies", qos: .utility)
-
-    /// The maximum number of cookies that are read from one response.
-    private static let maximumCountPerResponse = 256
-
-    /// `true`: a cookie that comes with a challenge is sent with the response to it.
-    var isInnermost: Bool { true }
 
     /// Creates a jar in memory.
     ///
@@ -83,8 +62,7 @@ public final class CookieJar: ExchangeInterceptor {
     /// Creates a jar whose cookies with a date of expiry are kept in a file.
     ///
     /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not
-    /// encrypted, and only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a
-    /// minute. If the file is damaged or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
+    /// encrypted, and only its owner may read it. A date of expiry in it may be wrong by up to a minute. If the file is damaged or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
     /// change replaces the file. A device or a pipe is never replaced. Only one jar may use a file at a time.
     ///
     /// - Parameters:
@@ -173,97 +151,11 @@ public final class CookieJar: ExchangeInterceptor {
     /// Waits for the writes that have begun.
     func waitForWrites() { writes.sync {} }
 
-    // MARK: For sends
-
-    /// Returns a text that identifies the jar and the cookies that it sends to the URL of a request.
-    public func credentialScope(for context: RequestContext) -> String? {
-        guard let url = context.url else { return nil }
-        return scope(Self.field(cookies(for: url)))
-    }
-
-    func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String? {
-        // The cookies after a redirect are not known when the response is looked up.
-        isRedirected ? nil : scope(request.headers["Cookie"])
-    }
-
-    private func scope(_ field: String?) -> String { "cookies \(state.withLock(\.name)) \(field ?? "")" }
-
-    /// The name of the jar if it has cookies for a URL, otherwise `nil`: without cookies, there is no user.
-    func identity(for url: URL) -> String? {
-        guard let origin = CookieOrigin(url) else { return nil }
-        let time = now()
-        return state.withLock { state in
-            state.store.cookies(for: origin, at: time, isUse: false).isEmpty ? nil : state.name
-        }
-    }
-
-    func isCurrent(_ identity: String) -> Bool { state.withLock { $0.name == identity } }
-
-    /// Adds the cookies to a request, and receives the cookies of its response.
-    ///
-    /// In a send it is called for each exchange, inside of all other interceptors.
-    public func intercept(
-        _ request: OutgoingRequest,
-        for context: RequestContext,
-        next: AttemptChain
-    ) async throws -> RawResponse {
-        try await intercept(request, for: context, as: nil, next: next)
-    }
-
-    func intercept(
-        _ request: OutgoingRequest,
-        for context: RequestContext,
-        as identity: String?,
-        next: AttemptChain
-    ) async throws -> RawResponse {
-        let origin = CookieOrigin(request.url)
-        let time = now()
-        let isOwn = request.headers.contains("Cookie")
-        // A response or a waiting request from before a removal belongs to the user who was signed in then.
-        let (removals, cookies) = try state.withLock { state in
-            if !isOwn, let identity, identity != state.name { throw NetworkError(.credentialChanged) }
-            return (state.removals, isOwn ? [] : origin.map { state.store.cookies(for: $0, at: time) } ?? [])
-        }
-        var request = request
-        if !isOwn { request.headers["Cookie"] = Self.field(cookies) }
-        // By the end of a download or a stream, its cookies may have been replaced.
-        let body = context.beginning?.observe { [self] in receive($0, from: CookieOrigin($0.url), since: removals) }
-        defer { if let body { context.beginning?.remove(body) } }
-        do {
-            let response = try await next(request)
-            // An interceptor around the jar may have followed redirects.
-            if body?.hasBegun != true { receive(response, from: CookieOrigin(response.url), since: removals) }
-            return response
-        } catch let error as NetworkError where body?.hasBegun != true {
-            // The header section had arrived.
-            if let response = error.response { receive(response, from: CookieOrigin(response.url), since: removals) }
-            throw error
-        }
-    }
-
-    /// Returns the value of `Cookie`, or `nil` for none.
-    private static func field(_ cookies: [Cookie]) -> String? {
-        cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
-    }
-
-    private func receive(_ response: RawResponse, from origin: CookieOrigin?, since removals: Int) {
-        let lines = response.headers.values(for: "Set-Cookie")
-        guard let origin, !lines.isEmpty else { return }
-        let time = now()
-        set(
-            lines.prefix(Self.maximumCountPerResponse).compactMap { Cookie($0, from: origin, at: time) },
-            from: origin,
-            at: time,
-            since: removals
-        )
-    }
-
-    private func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date, since removals: Int? = nil) {
+    func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date, since removals: Int? = nil) {
         state.withLock { state in
             guard removals == nil || removals == state.removals else { return }
             let changes = cookies.map { state.store.set($0, isSecure: origin.isSecure, at: time) }
-            if changes.contains(.date) { state.isUnsaved = true }
-            if changes.contains(.cookies) { save(&state) }
+            if changes.contains(true) { save(&state) }
         }
     }
 

@@ -11,22 +11,13 @@ struct CookieStore: Sendable {
     /// The maximum number of seconds by which the date of expiry of a cookie in the file may be wrong.
     static let datePrecision = 60.0
 
-    /// The effect of a change on the cookies that have a date of expiry.
-    enum Change {
-        case none
-        /// The date of a cookie has moved by less than ``datePrecision``.
-        case date
-        /// A cookie was added, replaced or removed.
-        case cookies
-    }
-
     private struct Stored: Sendable {
         private(set) var cookie: Cookie
         /// The position in the order of creation.
         let created: UInt64
         /// The position in the order of use.
         var used: UInt64
-        /// The date of expiry at the last ``Change/cookies``.
+        /// The date of expiry in the file.
         private var savedDate: Date?
 
         init(_ cookie: Cookie, at position: UInt64) {
@@ -39,18 +30,19 @@ struct CookieStore: Sendable {
             return cookie.isHostOnly == other.cookie.isHostOnly ? used < other.used : !cookie.isHostOnly
         }
 
-        mutating func replace(with new: Cookie) -> Change {
+        /// Returns whether the file has to be written.
+        mutating func replace(with new: Cookie) -> Bool {
             defer { cookie = new }
-            if new == cookie { return .none }
+            if new == cookie { return false }
             var same = new
             same.expires = cookie.expires
             if same == cookie, let date = new.expires, let savedDate,
                 abs(date.timeIntervalSince(savedDate)) < CookieStore.datePrecision
             {
-                return .date
+                return false
             }
             savedDate = new.expires
-            return new.expires == nil && cookie.expires == nil ? .none : .cookies
+            return new.expires != nil || cookie.expires != nil
         }
     }
 
@@ -107,30 +99,30 @@ struct CookieStore: Sendable {
     ///   - cookie: The cookie.
     ///   - isSecure: Whether it comes from a response over `https`.
     ///   - now: The current time.
-    /// - Returns: The change of the cookies with a date of expiry, including removed ones.
-    mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Change {
-        if !isSecure, !cookie.isSecure, coversSecureCookie(cookie, at: now) { return .none }
+    /// - Returns: Whether the cookies with a date of expiry have changed, other than by less than ``datePrecision``.
+    mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Bool {
+        if !isSecure, !cookie.isSecure, coversSecureCookie(cookie, at: now) { return false }
         var list = domains[cookie.domain] ?? []
         let place = list.firstIndex { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
         defer { domains[cookie.domain] = list.isEmpty ? nil : list }
         guard !cookie.isExpired(at: now) else {
-            guard let place else { return .none }
+            guard let place else { return false }
             count -= 1
-            return list.remove(at: place).cookie.expires == nil ? .none : .cookies
+            return list.remove(at: place).cookie.expires != nil
         }
         if let place {
             list[place].used = tick()
             return list[place].replace(with: cookie)
         }
-        var change = cookie.expires == nil ? Change.none : .cookies
+        var isChanged = cookie.expires != nil
         if list.count >= Self.maximumCountPerDomain {
             let before = list.count
             list.removeAll { $0.cookie.isExpired(at: now) }
             if list.count == before {
                 // Cookies over http must not displace cookies that only https may set (RFC 6265bis, section 5.7).
                 let first = list.indices.min { list[$0].givesWay(before: list[$1]) }
-                guard let first, isSecure || !list[first].cookie.isSecure else { return .none }
-                if list.remove(at: first).cookie.expires != nil { change = .cookies }
+                guard let first, isSecure || !list[first].cookie.isSecure else { return false }
+                if list.remove(at: first).cookie.expires != nil { isChanged = true }
             }
             count -= before - list.count
         }
@@ -140,9 +132,9 @@ struct CookieStore: Sendable {
             domains[cookie.domain] = list
             makeRoom(at: now)
             list = domains[cookie.domain] ?? []
-            change = .cookies
+            isChanged = true
         }
-        return change
+        return isChanged
     }
 
     /// Removes the cookies for which a closure returns `true`.

@@ -65,3 +65,57 @@ enum FieldList {
         }
     }
 }
+
+/// A set of header field names that ignores ASCII case, with look-ups in constant time.
+struct FieldNames: Sendable {
+    /// The maximum number of names that are compared one by one, which is faster than hashing them.
+    static let few = 8
+
+    private let list: [String]
+    private let keys: Set<String>
+
+    init(_ names: [String]) {
+        list = names.count <= Self.few ? names : []
+        keys = names.count <= Self.few ? [] : Set(names.map(\.fieldNameKey))
+    }
+
+    @inline(never)
+    func contains(_ name: String) -> Bool {
+        keys.isEmpty ? list.contains { $0.isSameFieldName(as: name) } : keys.contains(name.fieldNameKey)
+    }
+}
+
+extension String {
+    /// The text without spaces and tabs at its ends.
+    var withoutSurroundingSpace: String {
+        guard let first = utf8.first, let last = utf8.last, first.isFieldSpace || last.isFieldSpace else { return self }
+        return String(Substring(utf8[...].trimming()))
+    }
+
+    /// The canonical spelling of the name, with ASCII letters in lower case.
+    @inline(never)
+    var fieldNameKey: String {
+        guard utf8.contains(where: { ($0 | 0x20).isASCIILowercase && $0 & 0x20 == 0 }) else { return self }
+        return String(decoding: utf8.map { ($0 | 0x20).isASCIILowercase ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// Whether two field names are equal ignoring ASCII case.
+    func isSameFieldName(as other: String) -> Bool {
+        let (one, two) = (utf8, other.utf8)
+        guard one.count == two.count else { return false }
+        var (place, otherPlace) = (one.startIndex, two.startIndex)
+        while place != one.endIndex {
+            let (byte, otherByte) = (one[place], two[otherPlace])
+            guard byte == otherByte || (byte ^ otherByte == 0x20 && (byte | 0x20).isASCIILowercase) else {
+                return false
+            }
+            one.formIndex(after: &place)
+            two.formIndex(after: &otherPlace)
+        }
+        return true
+    }
+}
+
+extension UInt8 {
+    var isASCIILowercase: Bool { self >= 0x61 && self <= 0x7A }
+}

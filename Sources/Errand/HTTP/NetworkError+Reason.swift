@@ -161,7 +161,6 @@ extension NetworkError.Reason {
 
     package static let invalidMethod = Self.invalidRequest("the method is \(notAToken)")
 
-    /// - Parameter mistake: What is wrong with the name.
     package static func invalidHeaderName(_ mistake: String) -> Self {
         .invalidRequest("\(mistake); it is \(notAToken)")
     }
@@ -231,7 +230,6 @@ extension NetworkError.Reason {
         .tooLarge("an event is larger than \(limit) bytes; raise maximumEventSize to allow it")
     }
 
-    /// - Parameter actual: What was downloaded, or what the server announces.
     package static func unexpectedLength(_ expected: Int64, _ actual: String) -> Self {
         .unexpectedContent("\(expected) bytes were expected, and \(actual)")
     }

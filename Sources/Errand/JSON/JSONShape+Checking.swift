@@ -7,7 +7,7 @@ extension JSONShape {
     ///   - data: The text, as UTF-8.
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text, or the first value that has another shape, with its path.
-    public func check(_ data: Data, maximumDepth: Int = JSONDepth.standard) throws(JSONError) {
+    public func check(_ data: Data, maximumDepth: Int = 128) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
                 let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)

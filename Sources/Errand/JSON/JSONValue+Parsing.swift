@@ -8,7 +8,7 @@ extension JSONValue {
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text and its offset.
     @inline(never)
-    public init(parsing data: Data, maximumDepth: Int = JSONDepth.standard) throws(JSONError) {
+    public init(parsing data: Data, maximumDepth: Int = 128) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in try JSONValue(parsing: bytes, maximumDepth: maximumDepth) }
         }
@@ -22,7 +22,7 @@ extension JSONValue {
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text and its offset.
     @inline(never)
-    public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = JSONDepth.standard) throws(JSONError) {
+    public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = 128) throws(JSONError) {
         let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
         self.init(validated: range, in: bytes)
     }
@@ -33,7 +33,7 @@ extension JSONValue {
     ///   - text: The text.
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text and its offset.
-    public init(parsing text: String, maximumDepth: Int = JSONDepth.standard) throws(JSONError) {
+    public init(parsing text: String, maximumDepth: Int = 128) throws(JSONError) {
         try self.init(parsing: Data(text.utf8), maximumDepth: maximumDepth)
     }
 

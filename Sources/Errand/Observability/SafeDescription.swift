@@ -16,20 +16,23 @@ extension SafeDescription {
 extension Authentication: SafeDescription {}
 extension Authorization: SafeDescription {}
 extension BaseURL: SafeDescription {}
-extension Digest: SafeDescription {}
 extension CacheEntry: SafeDescription {}
+extension CacheIdentity: SafeDescription {}
 extension CookieJar: SafeDescription {}
+extension Digest: SafeDescription {}
+extension HTTPHeaders: SafeDescription {}
+extension IdempotencyKey: SafeDescription {}
 extension JSONRPCCall: SafeDescription {}
 extension JSONRPCResponses: SafeDescription {}
+extension MultipartForm: SafeDescription {}
 extension NetworkError: SafeDescription {}
 extension RecentURLs: SafeDescription {}
+extension RequestBody: SafeDescription {}
 extension RequestPlan: SafeDescription {}
 extension ResponseCache: SafeDescription {}
 extension ServiceError: SafeDescription {}
 extension StoredEntry: SafeDescription {}
 extension TransportResponse: SafeDescription {}
-
-extension HTTPHeaders: SafeDescription {}
 
 extension HTTPHeaders.Field: SafeDescription {
     /// The name without the value.
@@ -90,39 +93,6 @@ extension Parameters: SafeDescription {
     public var description: String { "[\(names.joined(separator: ", "))]".oneLine }
 }
 
-extension RequestBody: SafeDescription {
-    /// The kind of body.
-    public var description: String {
-        switch content {
-        case .automatic: "made of the parameters"
-        case .empty: "empty"
-        case .data(_, let type): "data" + (type.map { " of \($0)" } ?? "")
-        case .form: "a form"
-        case .source(_, let type): "a source of \(type)"
-        case .file(_, let type): "a file of \(type)"
-        case .multipart(let form): "\(form)"
-        }
-    }
-}
-
-extension MultipartForm: SafeDescription {
-    /// The number of parts.
-    public var description: String { "a form of \(count) \(count == 1 ? "part" : "parts")" }
-}
-
-extension CacheIdentity: SafeDescription {
-    /// The declared settings, without the variant and the user.
-    public var description: String {
-        var parts = ["version \(version)"]
-        if !variant.isEmpty { parts.append("a variant") }
-        if !user.isEmpty { parts.append("a user") }
-        if !ignoredParameters.isEmpty { parts.append("without \(ignoredParameters.sorted().joined(separator: ", "))") }
-        if !headers.isEmpty { parts.append("with \(headers.sorted().joined(separator: ", "))") }
-        if allowsAnyMethod { parts.append("any method") }
-        return parts.joined(separator: ", ").oneLine
-    }
-}
-
 extension Service: SafeDescription {
     /// The ID, and the base URL if there is one.
     public var description: String { (id + (self.baseURL.map { " at \($0)" } ?? "")).oneLine }
@@ -144,17 +114,6 @@ extension AuthenticationChallenge: SafeDescription {
 extension Cookie: SafeDescription {
     /// The name and the domain, without the value.
     public var description: String { "\(name) of \(domain)".oneLine }
-}
-
-extension IdempotencyKey: SafeDescription {
-    /// Whether there is a key and whether it is automatic, without the key.
-    public var description: String {
-        switch source {
-        case .absent: "absent"
-        case .automatic: "made for each send"
-        case .value: "given"
-        }
-    }
 }
 
 extension GeneralRequest: SafeDescription {

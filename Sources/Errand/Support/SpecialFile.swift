@@ -32,3 +32,8 @@ enum SpecialFile {
             || path.hasPrefix("/dev/") && target.hasPrefix("fd/")
     }
 }
+
+extension POSIXError {
+    /// The error of the system call that has just failed on this thread.
+    static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+}

@@ -2,37 +2,19 @@ internal import Foundation
 
 /// Writes text to the standard error, or another descriptor, whose reader may be slow, hang, or be gone.
 ///
-/// A thread of its own writes, in order. A caller waits a moment for its text, and not at all while an older one waits; while
-/// too many bytes wait, further texts are dropped. Foundation's `FileHandle.write(_:)` would end the process on Linux if the
-/// descriptor is closed or the disk is full.
+/// A queue of its own writes, in order. A caller waits a moment for its text, and not at all while an older one waits; while too
+/// much waits, further texts are dropped.
+/// Foundation's `FileHandle.write(_:)` would end the process on Linux if the descriptor is closed or the disk is full.
 package final class StandardError: Sendable {
-    private struct State {
-        var waiting: [[UInt8]] = []
-        /// The number of bytes that wait, with those that the thread is writing.
-        var byteCount = 0
-        var hasThread = false
-        /// Signalled when nothing waits any more, if a caller waits for that.
-        var end: DispatchSemaphore?
-
-        mutating func takeWaiting() -> [[UInt8]] {
-            defer { waiting = [] }
-            return waiting
-        }
-
-        mutating func noteEnd(of text: [UInt8]) -> DispatchSemaphore? {
-            byteCount -= text.count
-            return byteCount == 0 ? end.take() : nil
-        }
-    }
-
     /// The maximum time that a caller waits, so that its text is written before the program crashes or prints something.
     private static let patience = DispatchTimeInterval.milliseconds(10)
 
     private let descriptor: Int32
     private let limit: Int
     private let isUsable: @Sendable () -> Bool
-    private let state = Lock(State())
-    private let work = DispatchSemaphore(value: 0)
+    /// The number of bytes that wait, with those that are being written.
+    private let byteCount = Lock(0)
+    private let queue = DispatchQueue(label: "errand.standard-error")
 
     /// Creates a writer.
     ///
@@ -47,50 +29,30 @@ package final class StandardError: Sendable {
     /// Writes a text now or later; a text that cannot be written is dropped.
     func write(_ text: String) {
         let bytes = Array(text.utf8)
-        let end = DispatchSemaphore(value: 0)
-        let (isFirst, hasThread) = state.withLock { state in
-            let isFirst = state.byteCount == 0
-            guard !bytes.isEmpty, state.byteCount + bytes.count <= limit else { return (false, true) }
-            state.waiting.append(bytes)
-            state.byteCount += bytes.count
-            guard isFirst else { return (false, true) }
-            defer { (state.hasThread, state.end) = (true, end) }
-            return (true, state.hasThread)
+        let waiting = byteCount.withLock { count -> Int? in
+            guard count + bytes.count <= limit else { return nil }
+            defer { count += bytes.count }
+            return count
         }
-        guard isFirst else { return }
-        if hasThread { work.signal() } else { Thread.detachNewThread { [self] in run() } }
-        _ = end.wait(timeout: .now() + Self.patience)
+        guard let waiting else { return }
+        let work = DispatchWorkItem { [self] in
+            // A pipe without a reader raises a signal in the thread that writes, which must not end the process.
+            var pipe = sigset_t()
+            sigemptyset(&pipe)
+            sigaddset(&pipe, SIGPIPE)
+            pthread_sigmask(SIG_BLOCK, &pipe, nil)
+            var rest = bytes[...]
+            while !rest.isEmpty, let count = writePiece(of: rest) { rest = rest.dropFirst(count) }
+            byteCount.withLock { $0 -= bytes.count }
+        }
+        queue.async(execute: work)
+        if waiting == 0 { _ = work.wait(timeout: .now() + Self.patience) }
     }
 
     /// Waits until everything is written, at most for a time.
     func finish(limit: Duration = .seconds(1)) {
         let began = Moment.now
-        while state.withLock({ $0.byteCount > 0 }), Moment.now - began < limit { usleep(1000) }
-    }
-
-    /// Writes the waiting texts, until none has waited for a second; called on the thread.
-    private func run() {
-        // A pipe without a reader raises a signal in the thread that writes, which must not end the process.
-        var pipe = sigset_t()
-        sigemptyset(&pipe)
-        sigaddset(&pipe, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &pipe, nil)
-        repeat {
-            while case let texts = state.withLock({ $0.takeWaiting() }), !texts.isEmpty {
-                for text in texts {
-                    var rest = text[...]
-                    while !rest.isEmpty, let count = writePiece(of: rest) { rest = rest.dropFirst(count) }
-                    state.withLock { $0.noteEnd(of: text) }?.signal()
-                }
-            }
-        } while work.wait(timeout: .now() + 1) == .success || !isDone()
-    }
-
-    private func isDone() -> Bool {
-        state.withLock { state in
-            state.hasThread = !state.waiting.isEmpty
-            return !state.hasThread
-        }
+        while byteCount.withLock({ $0 > 0 }), Moment.now - began < limit { usleep(1000) }
     }
 
     /// Writes the first bytes, as many as a pipe that is ready accepts; returns their number, or `nil` if the descriptor fails or

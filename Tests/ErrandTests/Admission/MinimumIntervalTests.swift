@@ -92,27 +92,24 @@ struct MinimumIntervalTests {
     }
 
     @Test(.ownThread) func intervalsBeyondTheMaximumAreForgotten() throws {
-        var intervals = MinimumIntervals()
-        func key(_ number: Int) throws -> DuplicateKey {
-            let request = GeneralRequest("/\(number)")
-            let send = Agent(config: .test).makeSend(request)
-            let prepared = try send.prepare(request)
-            return try #require(
+        var table = InFlightTable()
+        func isAdmitted(_ number: Int, sendID: Int, _ interval: Duration, at now: Duration) throws -> Bool {
+            let prepared = try Agent(config: .test).makeSend(GeneralRequest("/\(number)")).prepare(
+                GeneralRequest("/\(number)")
+            )
+            let key = try #require(
                 DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterNumbers())
             )
+            let subscriber = InFlightSubscriber(receivesEvents: false, of: prepared.stop)
+            let step = table.enter(key, .allow, sendID: sendID, subscriber: subscriber, interval: interval, at: now)
+            guard case .alone = step else { return false }
+            return true
         }
-        for number in 0..<2 * MinimumIntervals.maximumCount {
-            let pause = intervals.admit(
-                try key(number),
-                sendID: number,
-                interval: .seconds(Int64.max),
-                at: .seconds(number)
-            )
-            #expect(pause == nil)
+        for number in 0..<2 * InFlightTable.maximumIntervalCount {
+            #expect(try isAdmitted(number, sendID: number, .seconds(Int64.max), at: .seconds(number)))
         }
-        #expect(intervals.count <= MinimumIntervals.maximumCount)
-        let last = 2 * MinimumIntervals.maximumCount - 1
-        let pause = intervals.admit(try key(last), sendID: -1, interval: .seconds(1), at: .seconds(20_000))
-        #expect(pause != nil)
+        #expect(table.intervalCount <= InFlightTable.maximumIntervalCount)
+        let last = 2 * InFlightTable.maximumIntervalCount - 1
+        #expect(try !isAdmitted(last, sendID: -1, .seconds(1), at: .seconds(20_000)))
     }
 }

@@ -181,7 +181,7 @@ import Testing
         let url = try #require(URL(string: "https://api.example/x"))
         let response = RawResponse(statusCode: 500, headers: ["Content-Type": "a\(mark)b"], url: url)
         var named = NetworkError(.other("a\(mark)b"))
-        named.requestName = "a\(mark)b"
+        named.details.value.requestName = "a\(mark)b"
         let texts = [
             NetworkError(.other("a\(mark)b")).description, NetworkError(.contentType("a\(mark)b")).description,
             NetworkError(.status(500), response: response).description, named.description,

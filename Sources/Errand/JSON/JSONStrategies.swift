@@ -1,4 +1,37 @@
-internal import Foundation
+import Foundation
+
+/// The format of a `Date` in JSON.
+@nonexhaustive
+public enum JSONDateStrategy: Sendable, Hashable {
+    /// `2024-05-01T12:00:00Z`, RFC 3339 in UTC; a fraction of a second is omitted when encoding, and decoded if there
+    /// is one.
+    case iso8601
+    /// `2024-05-01T12:00:00.250Z`, RFC 3339 in UTC with milliseconds.
+    case iso8601WithMilliseconds
+    /// Seconds since 1 January 1970, UTC, as a number.
+    case secondsSince1970
+    /// Milliseconds since 1 January 1970, UTC, as a number.
+    case millisecondsSince1970
+
+    /// Returns the date in JSON, or `nil` if it is not finite or, for RFC 3339, outside the years 0 to 9999.
+    func value(for date: Date) -> JSONValue? {
+        switch self {
+        case .iso8601: JSONTimestamp.text(for: date, milliseconds: false).map(JSONValue.string)
+        case .iso8601WithMilliseconds: JSONTimestamp.text(for: date, milliseconds: true).map(JSONValue.string)
+        case .secondsSince1970: JSONNumber(date.timeIntervalSince1970).map(JSONValue.number)
+        case .millisecondsSince1970: JSONNumber(date.timeIntervalSince1970 * 1000).map(JSONValue.number)
+        }
+    }
+
+    /// Returns the date that a value represents, or `nil` if there is none.
+    func date(from value: JSONValue) -> Date? {
+        switch self {
+        case .iso8601, .iso8601WithMilliseconds: value.string.flatMap(JSONTimestamp.date(from:))
+        case .secondsSince1970: value.double.map(Date.init(timeIntervalSince1970:))
+        case .millisecondsSince1970: value.double.map { Date(timeIntervalSince1970: $0 / 1000) }
+        }
+    }
+}
 
 /// The mapping of an object's member names to properties.
 @nonexhaustive
