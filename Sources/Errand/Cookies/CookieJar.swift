@@ -41,7 +41,7 @@ public final class CookieJar: ExchangeInterceptor {
         /// The number of removals by the program.
         var removals = 0
         var isSaving = false
-        /// Whether the last write has failed.
+        /// Whether the last write has failed, or cookies were set since the last one.
         var isUnsaved = false
         var lastFailure: (any Error)?
     }
@@ -62,7 +62,8 @@ public final class CookieJar: ExchangeInterceptor {
     /// Creates a jar whose cookies with a date of expiry are kept in a file.
     ///
     /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not
-    /// encrypted, and only its owner may read it. A date of expiry in it may be wrong by up to a minute. If the file is damaged or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
+    /// encrypted, and only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a
+    /// minute. If the file is damaged or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
     /// change replaces the file. A device or a pipe is never replaced. Only one jar may use a file at a time.
     ///
     /// - Parameters:
@@ -155,6 +156,7 @@ public final class CookieJar: ExchangeInterceptor {
         state.withLock { state in
             guard removals == nil || removals == state.removals else { return }
             let changes = cookies.map { state.store.set($0, isSecure: origin.isSecure, at: time) }
+            state.isUnsaved = true
             if changes.contains(true) { save(&state) }
         }
     }
