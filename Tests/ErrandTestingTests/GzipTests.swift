@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 7, 255, 256, 65_537])
-    func checksumOfZerosMatchesThatOfTheBytes(count: Int) {
+    func checksumOfZerosMatchesTheBytesChecksum(count: Int) {
         #expect(CRC32.checksum(zeroByteCount: count) == CRC32.checksum(Data(count: count)))
     }
 

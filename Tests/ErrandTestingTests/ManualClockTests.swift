@@ -144,7 +144,7 @@ import Testing
         try await sleeper.value
     }
 
-    @Test func aWaitThatFailsSaysWhereAndWhatItHasSeen() {
+    @Test func aFailedWaitReportsItsPlaceAndItsCount() {
         let wait = CountWait(function: "waitForSleepers", count: 2, limit: .seconds(30), file: "M/A.swift", line: 7)
         #expect(
             wait.failure(seen: "1 sleep") == "M/A.swift:7: waitForSleepers(2) ended after 30.0 seconds: 1 sleep\n"

@@ -36,7 +36,7 @@ import Testing
         #expect(MockResponse(status: 200, reason: "Fine").reason == "Fine")
     }
 
-    @Test func customContentLengthReplacesThatOfTheServer() {
+    @Test func customContentLengthReplacesTheServers() {
         let response = MockResponse(headers: ["content-length": "3"], body: Data("abc".utf8))
         let text = ResponseWriter.wire(response).map { String(decoding: $0, as: UTF8.self) }
         #expect(text == "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc")

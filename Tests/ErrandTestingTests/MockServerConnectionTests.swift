@@ -40,14 +40,14 @@ import Testing
         #expect(try client.readResponse().body == "body")
     }
 
-    @Test func aLargeBodyArrivesWhole() throws {
+    @Test func aLargeBodyArrivesCompletely() throws {
         let server = try MockServer { .text("\($0.body.count) \($0.body.allSatisfy { $0 == 0x61 })") }
         let client = try RawClient(port: server.port)
         try client.send("PUT / HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n" + String(repeating: "a", count: 3_000_000))
         #expect(try client.readResponse().body == "3000000 true")
     }
 
-    @Test func aLargeResponseArrivesWhole() throws {
+    @Test func aLargeResponseArrivesCompletely() throws {
         let server = try MockServer()
         server.on(.get, "/", .data(Data(repeating: 0x62, count: 3_000_000)))
         let client = try RawClient(port: server.port)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nConnection: Close\r\n\r\n"])
-    func connectionIsClosedIfTheClientAsksForIt(request: String) throws {
+    func connectionIsClosedIfTheClientRequestsIt(request: String) throws {
         let server = try MockServer { _ in .text("x") }
         let client = try RawClient(port: server.port)
         try client.send(request)

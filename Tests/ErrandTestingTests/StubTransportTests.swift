@@ -98,7 +98,7 @@ import Testing
         #expect(await !transport.waitForRequests(2, within: .milliseconds(1)))
     }
 
-    @Test func bodiesAreReadWhole() throws {
+    @Test func bodiesAreReadCompletely() throws {
         #expect(try OutgoingRequest(url: url).bodyData().isEmpty)
         #expect(try OutgoingRequest(url: url, body: .data(Data("a".utf8))).bodyText() == "a")
     }

@@ -70,7 +70,7 @@ import ToolSupport
             (100, 30, ["COLUMNS": "60", "LINES": "20"], 100, 30),
         ] as [(Int?, Int?, [String: String], Int, Int)]
     )
-    func sizeIsTheReportedOneOrThatOfTheEnvironment(
+    func sizeIsTheReportedOneOrTheEnvironments(
         reportedColumns: Int?,
         reportedRows: Int?,
         environment: [String: String],

@@ -60,7 +60,7 @@ import Testing
         #expect(progress.withLock { $0.last } == 1)
     }
 
-    @Test func storedResponsesPrecedeThoseOfTheNetwork() async throws {
+    @Test func storedResponsesPrecedeTheNetworks() async throws {
         #expect(try await Spelling.cachedFirst(agent) == [false])
         #expect(try await Spelling.cachedFirst(agent) == [true, false])
         let (text, numbers) = try await Spelling.sources(agent)

@@ -92,7 +92,7 @@ import Testing
     }
 
     /// A signature in the query names no other resource.
-    @Test func partsOfASignedURLAreCombinedAndReplaceNoWholeContent() async throws {
+    @Test func partsOfASignedURLAreCombinedAndReplaceNoCompleteContent() async throws {
         let server = try MockServer { request in
             Self.part("0123456789", request.headers["Range"] ?? "") ?? .text("0123456789", headers: ["ETag": "\"1\""])
         }

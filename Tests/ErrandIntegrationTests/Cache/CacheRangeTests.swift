@@ -67,7 +67,7 @@ import Testing
         ("0-1", "206 01 bytes 0-1/10 cache"), ("8-", "206 89 bytes 8-9/10 cache"), ("-3", "206 789 bytes 7-9/10 cache"),
         ("5-99", "206 56789 bytes 5-9/10 cache"), ("0-9", "206 0123456789 bytes 0-9/10 cache"),
     ])
-    func aRangeIsServedFromAWholeResponse(range: String, response: String) async throws {
+    func aRangeIsServedFromACompleteResponse(range: String, response: String) async throws {
         #expect(try await send() == "200 0123456789")
         #expect(try await send(range) == response)
         #expect(try await send() == "200 0123456789 cache")
@@ -84,7 +84,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test func ifRangeOfAnotherContentGetsTheWhole() async throws {
+    @Test func ifRangeOfAnotherContentGetsAllOfIt() async throws {
         #expect(try await send() == "200 0123456789")
         #expect(try await send("0-1", ["If-Range": "\"1\""]) == "206 01 bytes 0-1/10 cache")
         #expect(try await send("0-1", ["If-Range": "\"2\""]) == "200 0123456789 cache")
@@ -135,7 +135,7 @@ import Testing
         #expect(server.requestCount == 2)
     }
 
-    @Test func allPartsTogetherAreTheWhole() async throws {
+    @Test func allPartsTogetherAreTheCompleteContent() async throws {
         for range in ["0-1", "8-9", "5-7", "2-4"] { _ = try await send(range) }
         #expect(try await send() == "200 0123456789 cache")
         #expect(try await send("4-5") == "206 45 bytes 4-5/10 cache")
@@ -150,7 +150,7 @@ import Testing
         #expect(server.requestCount == 2)
     }
 
-    @Test func aChangedContentIsReceivedWhole() async throws {
+    @Test func aChangedContentIsReceivedCompletely() async throws {
         #expect(try await send("0-4") == "206 01234 bytes 0-4/10")
         content.change(to: "abcdefghijkl", tag: "\"2\"")
         #expect(try await send() == "200 abcdefghijkl")
@@ -167,7 +167,7 @@ import Testing
         #expect(server.requestCount == 3 && !lastRequest.contains("Range"))
     }
 
-    @Test func aShorterContentIsReceivedWhole() async throws {
+    @Test func aShorterContentIsReceivedCompletely() async throws {
         #expect(try await send("0-4") == "206 01234 bytes 0-4/10")
         content.change(to: "abc", tag: "\"2\"")
         content.update { $0.ignoresIfRange = true }
@@ -220,7 +220,7 @@ import Testing
         #expect(!lastRequest.contains("Range"))
     }
 
-    @Test func anErrorForARangeIsNotStoredForTheWhole() async throws {
+    @Test func anErrorForARangeIsNotStoredForTheCompleteContent() async throws {
         content.update { $0.fields["Cache-Control"] = "max-age=60" }
         #expect(try await send("20-") == "416 unacceptableStatus")
         #expect(try await send() == "200 0123456789")
@@ -330,7 +330,7 @@ import Testing
     }
 
     /// They are not used without a validation, and this response is of one.
-    @Test func fieldsThatNoCacheNamesAreThoseOfTheValidation() async throws {
+    @Test func fieldsThatNoCacheNamesComeFromTheValidation() async throws {
         let (server, clock, count) = (try MockServer(), CacheClock(), Lock(0))
         defer { server.stop() }
         server.on(.get, "/x") { request in

@@ -38,7 +38,7 @@ struct CookieFileTests {
         #expect(jar().cookies.isEmpty)
     }
 
-    @Test func fileIsPrivateAndReplacedAsAWhole() throws {
+    @Test func fileIsPrivateAndReplacedAtomically() throws {
         let jar = jar()
         jar.set("a=1; Max-Age=60", from: Self.url)
         jar.flush()
@@ -87,7 +87,7 @@ struct CookieFileTests {
         """#
     }
 
-    @Test(arguments: ["1e308", "1900000000", "1800000060"]) func datesOfAFileAreLimitedAsThoseOfResponses(
+    @Test(arguments: ["1e308", "1900000000", "1800000060"]) func datesOfAFileAreLimitedAsInResponses(
         date: String
     ) throws {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)

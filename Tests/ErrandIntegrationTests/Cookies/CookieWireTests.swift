@@ -187,7 +187,7 @@ struct CookieWireTests {
         #expect(sent == ["/away -", "/set -", "/ -"])
     }
 
-    @Test func jarOfAServiceReplacesThatOfTheConfig() async throws {
+    @Test func jarOfAServiceReplacesTheConfigsJar() async throws {
         defer { server.stop() }
         server.on(.get, "/login", .json("1", headers: settingHeaders("a=1; Path=/")))
         let own = CookieJar()

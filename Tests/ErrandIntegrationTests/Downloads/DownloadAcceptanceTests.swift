@@ -46,7 +46,7 @@ import Testing
         return try await Agent(config: config).download(request, to: host.file("a"))
     }
 
-    @Test(arguments: Way.allCases) func anErrorResponseThatBecomesAFileIsWhole(way: Way) async throws {
+    @Test(arguments: Way.allCases) func anErrorResponseThatBecomesAFileIsComplete(way: Way) async throws {
         host.server.on(.get, "/missing", .data(host.content, status: 404))
         #expect(try await download(way).byteCount == 300_000)
         #expect(host.data("a") == host.content && host.names == ["a"])
@@ -88,7 +88,7 @@ import Testing
         #expect(error?.reason == .status(304) && host.data("a") == Data("kept".utf8))
     }
 
-    @Test func anAcceptedErrorResponseIsStreamedWhole() async throws {
+    @Test func anAcceptedErrorResponseIsStreamedCompletely() async throws {
         host.server.on(.get, "/missing", .data(host.content, status: 404))
         let request = missing.acceptance(Acceptance().accepting(404)).filter(Recovering())
         let stream = try await host.agent().bytes(for: request)

@@ -343,7 +343,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && host.ranges.isEmpty)
     }
 
-    @Test(.ownThread) func aFullDiskIsAnErrorThatSaysSo() async throws {
+    @Test(.ownThread) func aFullDiskIsAnErrorThatNamesIt() async throws {
         guard FileManager.default.isWritableFile(atPath: "/dev/full") else { return }
         let small = host.file("small")
         try FileManager.default.createDirectory(at: small, withIntermediateDirectories: true)
@@ -356,7 +356,7 @@ import Testing
         #expect(left.first == "a.part")
     }
 
-    @Test func aSystemWithoutPermissionIsAnErrorThatSaysSo() async throws {
+    @Test func aMissingPermissionIsAnErrorThatNamesIt() async throws {
         guard geteuid() != 0 else { return }
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: host.folder.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: host.folder.path) }

@@ -106,7 +106,7 @@ import Testing
 
     // MARK: Between two downloads
 
-    @Test func aDigestIsThatOfTheBytesInTheFile() async throws {
+    @Test func theDigestMatchesTheBytesInTheFile() async throws {
         let options = DownloadOptions(sha256: SHA256.hexadecimal(host.content))
         host.set { $0.cuts = [.closed(100_000)] }
         await #expect(throws: NetworkError.self) {

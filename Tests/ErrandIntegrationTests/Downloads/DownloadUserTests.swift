@@ -82,7 +82,7 @@ import Testing
         ("/big.bin?u=%2Fx%3Ftoken%3D1", "/big.bin?u=%2Fx%3Ftoken%3D2"), ("/big.bin", "/big.bin?token=bob"),
         ("/big.bin?sig=alice", "/big.bin?sig=bob"), ("/big.bin?signature=alice", "/big.bin?signature=bob"),
     ])
-    func aSecretOfTheQueryIsThatOfAUser(one: String, other: String) async throws {
+    func aSecretOfTheQueryBelongsToAUser(one: String, other: String) async throws {
         await cut(GeneralRequest(one))
         try await finishAsTheSame(GeneralRequest(one))
         await cut(GeneralRequest(one))
@@ -105,7 +105,7 @@ import Testing
         "AWSAccessKeyId=k&Expires=#&Signature=#", "GoogleAccessId=k&Expires=#&Signature=#",
         "sv=1&st=#&se=#&ske=#&skt=#&sig=#",
     ])
-    func aURLThatIsSignedAnewIsContinued(query: String) async throws {
+    func aURLWithANewSignatureIsContinued(query: String) async throws {
         func request(_ value: String) -> Get { Get("/big.bin?v=1&" + query.replacing("#", with: value)) }
         await cut(request("1"))
         try await finishAsTheSame(request("2"))
@@ -230,7 +230,7 @@ import Testing
         try await finishAsAnother(get, with: agent("bob", "1"))
     }
 
-    @Test func theUserOfTheCacheIdentityIsThatOfADownload() async throws {
+    @Test func theUserOfTheCacheIdentityIsADownloadsUser() async throws {
         func request(_ user: String, _ token: String, tenant: String = "acme") -> GetOf {
             let headers: HTTPHeaders = ["Authorization": token, "X-Tenant-ID": tenant]
             return GetOf(path: "/big.bin", headers: headers, user: user)

@@ -83,7 +83,7 @@ import Testing
         #expect(error?.reason == .contentType("text/html") && host.names.isEmpty)
     }
 
-    @Test func theDigestOfTheWholeFileIsChecked() async throws {
+    @Test func theDigestOfTheCompleteFileIsChecked() async throws {
         let digest = SHA256.hexadecimal(host.content)
         host.set { $0.cuts = [.closed(77_777)] }
         let options = DownloadOptions(sha256: digest.uppercased(), byteCount: 300_000)

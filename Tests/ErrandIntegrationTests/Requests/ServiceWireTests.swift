@@ -62,7 +62,7 @@ import Testing
         #expect(try await Agent(config: config).send(request) == expected)
     }
 
-    @Test func aServiceSaysOnceThatItsPOSTsAreForms() async throws {
+    @Test func aServiceDeclaresOnceThatItsPOSTsAreForms() async throws {
         let server = try Self.echo()
         defer { server.stop() }
         let forms = Service(id: "forms", parameterEncoding: .form.dates(.secondsSince1970))
@@ -82,7 +82,7 @@ import Testing
         #expect(try await agent.send(general.service(forms).expecting(String.self)) == "\(form) at=8")
     }
 
-    @Test func theEncodingOfTheConfigIsThatOfRequestsAndServicesWithoutOne() async throws {
+    @Test func requestsAndServicesWithoutAnEncodingInheritTheConfigs() async throws {
         let server = try Self.echo()
         defer { server.stop() }
         let agent = Self.agent(server) { $0.parameterEncoding = .form.dates(.millisecondsSince1970) }

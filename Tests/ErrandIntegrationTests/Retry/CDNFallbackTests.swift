@@ -91,7 +91,7 @@ import Testing
         #expect(server.requestCount == 3 && other.requestCount == 0)
     }
 
-    @Test func theFallbacksOfAServiceReplaceThoseOfTheConfig() async throws {
+    @Test func theFallbacksOfAServiceReplaceTheConfigs() async throws {
         let working = try MockServer { .text($0.headers["Authorization"] ?? "-") }
         let other = try MockServer { _ in .text("unused") }
         defer { for server in [working, other] { server.stop() } }

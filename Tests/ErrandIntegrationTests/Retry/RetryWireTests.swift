@@ -38,7 +38,7 @@ struct RetryWireTests {
     }
 
     @Test
-    func aPostWithAKeyIsSentAgainWithTheSameKeyAndTheWholeBody() async throws {
+    func aPostWithAKeyIsSentAgainWithTheSameKeyAndBody() async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.enqueue(.text("x").faulted(.resetBeforeHead), .text("x").faulted(.closeBeforeHead), .status(204))

@@ -42,7 +42,7 @@ struct EventReconnectionTests {
         #expect(other.requests.map { $0.headers["Accept"] } == ["text/event-stream", "text/event-stream"])
     }
 
-    @Test func fieldsOfTheConfigDoNotReplaceThoseOfTheStream() async throws {
+    @Test func fieldsOfTheConfigDoNotReplaceTheStreams() async throws {
         defer { server.stop() }
         server.enqueue(.status(204))
         let agent = agent { $0.headers = ["Accept": "application/json", "Cache-Control": "max-stale"] }

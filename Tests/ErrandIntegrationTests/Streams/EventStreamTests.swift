@@ -25,7 +25,7 @@ struct EventStreamTests {
         return data
     }
 
-    @Test func eventsThatDripInPiecesAreWhole() async throws {
+    @Test func eventsThatDripInPiecesAreComplete() async throws {
         defer { server.stop() }
         server.enqueue(
             events("id: 1\r\ndata: ä€\r\ndata: 2\r\n\r\ndata: 3\n\n").dripping(1, every: .milliseconds(2)).chunked(),

@@ -65,7 +65,7 @@ struct StreamSendTests {
     enum End: CaseIterable, Sendable { case cancelAll, deadline, newerRequest }
 
     @Test(arguments: End.allCases)
-    func aStreamThatNobodyReadsEndsItsSend(end: End) async throws {
+    func anUnreadStreamEndsItsSend(end: End) async throws {
         defer { server.stop() }
         server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         server.on(.get, "/other", .text("fine"))

@@ -133,7 +133,7 @@ struct StreamTests {
         #expect(ContinuousClock.now - ended < Self.allowance)
     }
 
-    @Test func aHundredStreamsAtOnceAreWhole() async throws {
+    @Test func aHundredStreamsAtOnceAreComplete() async throws {
         defer { server.stop() }
         server.on(.get, "/lines") { request in
             .text((0..<2_000).map { "\(request.query ?? "") \($0)" }.joined(separator: "\n")).chunked(1_000)

@@ -114,7 +114,7 @@ struct HTTP2StreamTests {
         #expect(upstream.sentByteCount < 100 << 20)
     }
 
-    @Test func manyStreamsAtOnceAreWhole() async throws {
+    @Test func manyStreamsAtOnceAreComplete() async throws {
         let size = 3 << 20
         let upstream = try ByteServer(byteCount: size)
         defer { upstream.stop() }

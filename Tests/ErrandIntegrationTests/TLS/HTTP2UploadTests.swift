@@ -103,12 +103,12 @@ struct HTTP2UploadTests {
     }
 
     @Test(arguments: [8, 32], [false, true])
-    func dataArrivesOnceAndWhole(_ concurrency: Int, _ hasKey: Bool) async throws {
+    func dataArrivesOnceAndComplete(_ concurrency: Int, _ hasKey: Bool) async throws {
         try await upload(.data, concurrency, hasKey: hasKey)
     }
 
     @Test(arguments: Kind.allCases.filter { $0 != .data })
-    func bodiesOfEachKindArriveOnceAndWhole(_ kind: Kind) async throws {
+    func bodiesOfEachKindArriveOnceAndComplete(_ kind: Kind) async throws {
         try await upload(kind, 8, hasKey: false)
     }
 

@@ -100,7 +100,7 @@ struct TLSFailureTests {
 
     /// A body that is given as data cannot be read again by URLSession: the transport sends the request anew.
     @Test(arguments: ["stale", "stale after body"], [HTTPMethod.put, .post])
-    func bodyIsSentWholeOrNotAgainWhenAKeptConnectionDies(_ server: String, _ method: HTTPMethod) async throws {
+    func bodyIsSentCompletelyOrNotAgainWhenAKeptConnectionDies(_ server: String, _ method: HTTPMethod) async throws {
         let transport = TransportUnderTest.make(maximumConnectionsPerHost: 1)
         var failures = 0
         for round in 0..<10 {

@@ -59,7 +59,7 @@ import FoundationNetworking
         #expect(try await agent.urlRequest(for: Self.get()).allowsCellularAccess)
     }
 
-    @Test func connectionsPerHostAreThoseOfTheConfiguration() async throws {
+    @Test func theConfigurationSetsTheConnectionsPerHost() async throws {
         let server = try MockServer { _ in
             Thread.sleep(forTimeInterval: 0.02)
             return .text("x")

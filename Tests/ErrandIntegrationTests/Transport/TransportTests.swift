@@ -82,7 +82,7 @@ struct TransportTests {
     }
 
     @Test
-    func aBodyIsSentWholeOnAConnectionThatDiedWhileIdle() async throws {
+    func aBodyIsSentCompletelyAfterAnIdleConnectionDied() async throws {
         server.on(.put, "/x", .json("{}").faulted(.closeAfterResponse))
         for round in 0..<20 {
             let body = Data("round \(round)".utf8)

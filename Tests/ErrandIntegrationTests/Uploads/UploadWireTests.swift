@@ -80,7 +80,7 @@ struct UploadWireTests {
     }
 
     @Test(arguments: Kind.allCases, [307, 308])
-    func redirectedUploadIsSentAgainWhole(_ kind: Kind, _ status: Int) async throws {
+    func redirectedUploadIsSentAgainCompletely(_ kind: Kind, _ status: Int) async throws {
         server.on(.post, "/x", .redirect(to: "/y", status: status))
         server.on(.post, "/y", .text("done"))
         #expect(try await send(kind, .post) == "done")
@@ -89,7 +89,7 @@ struct UploadWireTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func uploadIsSentAgainWholeWithANewCredential(_ kind: Kind) async throws {
+    func uploadIsSentAgainCompletelyWithANewCredential(_ kind: Kind) async throws {
         agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
         server.on(.post, "/x") { $0.headers["Authorization"] == "Bearer new" ? .text("done") : .status(401) }
         #expect(try await send(kind, .post) == "done")
@@ -97,14 +97,14 @@ struct UploadWireTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func uploadIsRetriedWhole(_ kind: Kind) async throws {
+    func uploadIsRetriedCompletely(_ kind: Kind) async throws {
         server.enqueue(.status(503), .text("x").faulted(.resetBeforeHead), .text("done"))
         #expect(try await send(kind) == "done")
         try expectWhole(3, kind)
     }
 
     @Test(arguments: Kind.allCases)
-    func uploadIsSentWholeIfAKeptConnectionDied(_ kind: Kind) async throws {
+    func uploadIsSentCompletelyIfAKeptConnectionDied(_ kind: Kind) async throws {
         server.on(.put, "/x", .text("done").faulted(.closeAfterResponse))
         for _ in 0..<5 { #expect(try await send(kind) == "done") }
         // Nothing was repeated that the server had received.

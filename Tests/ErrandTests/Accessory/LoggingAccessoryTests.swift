@@ -140,7 +140,7 @@ import Musl
         }
     }
 
-    @Test func theStandardErrorGetsWholeLines() async {
+    @Test func theStandardErrorGetsCompleteLines() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             await LoggingAccessoryTests.log()
         }

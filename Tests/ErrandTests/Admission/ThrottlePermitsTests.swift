@@ -71,7 +71,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
         }
     }
 
-    @Test func serverThatAsksForAPauseGetsNoneOfThoseThatWait() async throws {
+    @Test func serverThatRequestsADelayGetsNoWaitingRequest() async throws {
         struct Doubling: Interceptor {
             let count: Lock<Int>
             func intercept(

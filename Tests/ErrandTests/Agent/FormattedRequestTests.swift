@@ -26,7 +26,7 @@ import Testing
         #expect(count == 21)
     }
 
-    @Test func rawIsTheWholeBody() async throws {
+    @Test func rawIsTheCompleteBody() async throws {
         let response = try await rig.agent.response(for: GetOrder().raw)
         #expect(String(decoding: response.model, as: UTF8.self) == #"{"code":0,"data":{"id":9,"name":"tea"}}"#)
         #expect(response.statusCode == 200)

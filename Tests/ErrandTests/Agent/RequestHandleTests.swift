@@ -78,7 +78,7 @@ import Testing
         #expect(try await handle.value == 6)
     }
 
-    @Test func cancelPreviousEndsThoseOfItsTagOnly() async throws {
+    @Test func cancelPreviousEndsSendsOfItsTagOnly() async throws {
         let rig = Rig.numbers()
         let scope = RequestScope()
         let old = (0..<3).map { rig.agent.start(GetNumber(number: $0, kind: "wait", tag: "search"), in: scope) }

@@ -75,7 +75,7 @@ import Testing
     }
 
     /// RFC 7616, section 3.9.2, with SHA-256 in place of SHA-512/256; the user name is given in a decomposed form.
-    @Test func userIsHashedIfTheServerAsksForIt() throws {
+    @Test func userIsHashedIfTheServerRequiresIt() throws {
         let nonce = "5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK"
         let challenge = #"realm="api@example.org", qop="auth", algorithm=SHA-256, nonce="\#(nonce)", userhash=true"#
         let (user, clientNonce) = ("Ja\u{308}søn Doe", "NTg6RKcb9boFIAS3KrFK9BGeh+niz/sm")

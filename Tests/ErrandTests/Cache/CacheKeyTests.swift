@@ -75,7 +75,7 @@ import Testing
         #expect(try keys { form.parameters(["a": $0, "ts": 1]) }.count == 3)
     }
 
-    @Test func aPostIsStoredOnlyWhereTheRequestSaysSo() async throws {
+    @Test func aPostIsStoredOnlyIfTheRequestAllowsIt() async throws {
         let rig = rig()
         let post = request.method(.post).parameters(["q": "a"])
         #expect(try await [rig.agent.send(post), rig.agent.send(post)] == [1, 2])

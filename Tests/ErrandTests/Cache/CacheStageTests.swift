@@ -60,7 +60,7 @@ import Testing
         (.reload, "1 network|2 network|2 network", "unreachable|unreachable|unreachable"),
         (.http, "1 network|1 cache 10|2 network", "unreachable|1 cache 10|1 stale 100 unreachable"),
     ])
-    func policiesDoWhatTheGuideSays(policy: CachePolicy, online: String, offline: String) async throws {
+    func policiesBehaveAsTheGuideDescribes(policy: CachePolicy, online: String, offline: String) async throws {
         for (isOffline, expected) in [(false, online), (true, offline)] {
             var outcomes: [String] = []
             for age in [nil, 10, 100] as [Double?] {

@@ -95,7 +95,7 @@ import Testing
         #expect(found?.text == "x")
     }
 
-    @Test func readThatNobodyWaitsForStillFillsTheMemory() async throws {
+    @Test func abandonedReadStillFillsTheMemory() async throws {
         let (store, memory) = (Hanging(), MemoryStore())
         store.inner.store(.sample("x"), for: key)
         let cache = ResponseCache(memory: memory, disk: store, patience: 60_000)

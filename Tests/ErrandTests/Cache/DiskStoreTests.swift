@@ -35,7 +35,7 @@ import Testing
         #expect(try other.entry(for: key(9)) == nil)
     }
 
-    @Test func headerSectionLargerThanTheFirstReadIsReadWhole() throws {
+    @Test func headerSectionLargerThanTheFirstReadIsReadCompletely() throws {
         let headers: HTTPHeaders = ["X": String(repeating: "h", count: 20_000)]
         try store.store(.sample("body", headers: headers), for: key(1))
         let entry = try #require(try store.entry(for: key(1)))
@@ -231,7 +231,7 @@ import Testing
     // MARK: Writers that die, and disks that fail
 
     /// A writer has ten seconds from creating its file to locking it.
-    @Test func leftoversOfDeadWritersGoAndThoseOfLivingOnesStay() throws {
+    @Test func onlyLeftoversOfDeadWritersAreRemoved() throws {
         try store.store(.sample("x"), for: key(1))
         let temporary = folder.url.appending(path: "v2/tmp")
         for (name, age) in [("dead", 11.0), ("alive", 11), ("new", 8), ("future", -11)] {

@@ -28,7 +28,7 @@ import Testing
             (["Range": "bytes=0-4", "If-Range": "Sun, 06 Nov 1994 08:49:37 GMT"], .whole),
         ] as [(HTTPHeaders, RangeSelection)]
     )
-    func ofAWholeResponse(request: HTTPHeaders, selection: RangeSelection) {
+    func ofACompleteResponse(request: HTTPHeaders, selection: RangeSelection) {
         #expect(RangeSelection(of: entry(200, Self.tag), by: request) == selection)
     }
 
@@ -80,7 +80,7 @@ import Testing
         #expect(part("2-7/10", "234567").completed(by: two)?.text == "0123456789")
     }
 
-    @Test func aPartOfAKnownWholeUpdatesIt() throws {
+    @Test func aPartOfAKnownContentUpdatesIt() throws {
         let whole = entry(200, ["ETag": "\"1\"", "Cache-Control": "max-age=1"])
         let newer = part("0-1/10", "01", ["ETag": "\"1\"", "Cache-Control": "max-age=9"])
         let result = try #require(newer.completed(by: whole))
@@ -104,7 +104,7 @@ import Testing
             (["Last-Modified": date], ["Last-Modified": laterDate, "ETag": "\"1\""], true),
         ] as [(HTTPHeaders, HTTPHeaders, Bool)]
     )
-    func aPartReplacesAnEncodedWholeOnlyIfThatIsObsolete(whole: HTTPHeaders, part: HTTPHeaders, replaces: Bool) {
+    func aPartReplacesAnEncodedResponseOnlyIfThatIsObsolete(whole: HTTPHeaders, part: HTTPHeaders, replaces: Bool) {
         let older = entry(200, whole.merging(["Content-Encoding": "gzip"]))
         #expect(self.part("5-9/10", "56789", part).completed(by: older)?.text == (replaces ? "56789" : nil))
     }
@@ -112,7 +112,7 @@ import Testing
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let laterDate = "Sun, 06 Nov 1994 08:49:38 GMT"
 
-    @Test func anOnlyPartMayBeTheWhole() throws {
+    @Test func aSinglePartMayBeComplete() throws {
         let whole = try #require(part("0-9/10", "0123456789", [:]).completed(by: nil))
         #expect(whole.statusCode == 200 && whole.headers["Content-Length"] == "10")
     }

@@ -50,7 +50,7 @@ import Testing
         #expect(folder.files == [])
     }
 
-    @Test func sizeAndCountAreThoseOfTheDisk() async throws {
+    @Test func sizeAndCountDescribeTheDisk() async throws {
         let cache = cache()
         for number in 0..<20 { cache.store(.sample("\(number)"), for: CacheKey("\(number)")) }
         #expect(await cache.count == 20)

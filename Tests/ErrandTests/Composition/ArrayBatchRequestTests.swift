@@ -70,7 +70,7 @@ import Testing
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func deadlineAppliesToTheWholeBatch() async throws {
+    @Test func deadlineAppliesToTheCompleteBatch() async throws {
         let clock = ManualClock()
         let rig = Rig.numbers(clock: clock)
         let requests = Array(repeating: GetNumber.waiting(), count: 5)

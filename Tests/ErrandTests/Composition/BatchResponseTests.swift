@@ -51,7 +51,7 @@ import Testing
         #expect(none == nil)
     }
 
-    @Test func nothingIsSentIfAResponseOfABatchIsThatOfAChain() async throws {
+    @Test func nothingIsSentForTheResponsesOfABatchWithAChain() async throws {
         let rig = Rig.numbers()
         let chain = ChainRequest(GetNumber(number: 2))
         await expect(throwing: .notOneRequest("ChainRequest")) {

@@ -22,7 +22,7 @@ import FoundationNetworking
         NetworkConfig(baseURL: base, cdnURL: "https://cdn.example/files")
     }
 
-    @Test func aURLIsThatOfItsRequestWhateverWasSentBefore() async throws {
+    @Test func aURLDependsOnItsRequestOnly() async throws {
         var random = SeededGenerator()
         let agent = Agent(config: Self.config())
         let services = [

@@ -24,7 +24,7 @@ import Testing
         ("", "/a", "/a"), ("", "a", "/a"), ("/", "a", "/a"), ("/v1", "/a", "/v1/a"), ("/v1/", "a", "/v1/a"),
         ("/v1", "", "/v1"),
     ])
-    func pathFollowsThatOfTheBaseURL(base: String, path: String, shown: String) {
+    func pathFollowsTheBaseURLsPath(base: String, path: String, shown: String) {
         #expect(DeclaredPath(path, below: base).shown == shown)
     }
 

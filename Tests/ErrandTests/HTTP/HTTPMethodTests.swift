@@ -9,7 +9,7 @@ import Testing
         (.post, false, false, false), (.patch, false, false, false), ("PURGE", false, false, false),
         ("get", false, false, false),
     ])
-    func safetyAndIdempotenceAreThoseOfRFC9110(
+    func safetyAndIdempotenceFollowRFC9110(
         method: HTTPMethod,
         isSafe: Bool,
         isIdempotent: Bool,

@@ -36,7 +36,7 @@ import Testing
         #expect(PercentEncoding.escapingComponent("xa bx".dropFirst().dropLast()) == "a%20b")
     }
 
-    @Test func tokenCharactersAreThoseOfRFC9110() {
+    @Test func tokenCharactersFollowRFC9110() {
         let tokens = (UInt8.min...UInt8.max).filter(\.isTokenCharacter)
         #expect(tokens.count == 26 + 26 + 10 + 15)
         #expect(!tokens.contains { " \"(),/:;<=>?@[\\]{}\r\n".utf8.contains($0) || $0 > 0x7E })

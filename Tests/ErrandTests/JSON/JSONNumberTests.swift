@@ -65,7 +65,7 @@ import Testing
         ("1", "2", false),
         ("1e99999999999999999999", "1e99999999999999999999", true), ("1e99999999999999999999", "1", false),
     ])
-    func equalityIsThatOfTheExactValues(left: String, right: String, areEqual: Bool) throws {
+    func equalityComparesTheExactValues(left: String, right: String, areEqual: Bool) throws {
         let left = try #require(JSONNumber(left))
         let right = try #require(JSONNumber(right))
         #expect((left == right) == areEqual)

@@ -86,7 +86,7 @@ import Testing
         #"{"code":0"#, #"{"code":0,"#, #"{"code":0,}"#, #"{"code":0} x"#, #"{"code":01}"#, #"{"code" 0}"#, #"{code:0}"#,
         #"{"code":0,"data":[1,}"#, #"{"code":0;"data":1}"#, "{", "{\"code", "{} {}", "[1,]", "",
     ])
-    func theWholeTextIsValidated(text: String) {
+    func theCompleteTextIsValidated(text: String) {
         #expect(throws: JSONError.self) { try members(["code"], in: text) }
     }
 

@@ -28,7 +28,7 @@ import Testing
         #expect(JSONTimestamp.date(from: text) == nil)
     }
 
-    @Test func textsMatchThoseOfFoundation() throws {
+    @Test func textsMatchFoundations() throws {
         var random = SeededGenerator()
         for _ in 0..<2_000 {
             let date = Date(

@@ -74,7 +74,7 @@ struct FailedExchangeTests {
     }
 
     @Test(arguments: [(303, "GET"), (302, "GET"), (307, "POST"), (308, "POST")])
-    func methodIsThatOfTheRedirectedRequest(status: Int, method: String) async throws {
+    func methodIsTheRedirectedRequests(status: Int, method: String) async throws {
         let rig = rig(status: status) { .json("1", status: 404) }
         let error = try #require(await failure { try await rig.agent.send(post) })
         #expect("\(error)".hasPrefix("\(method) other.example: "), "\(error)")

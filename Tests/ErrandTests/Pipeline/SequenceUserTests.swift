@@ -117,7 +117,7 @@ import Testing
         #expect(rig.transport.shown == ["Bearer new", "Bearer newer"])
     }
 
-    @Test func freshResponseIsNotThatOfAnotherUserThanTheStoredOne() async throws {
+    @Test func freshAndStoredResponsesHaveTheSameUser() async throws {
         let rig = Self.rig(configure: { $0.cache = ResponseCache(disk: nil) })
         let request = AuthenticationRig.request().cachePolicy(.cacheThenNetwork(maxAge: .seconds(60)))
         _ = try await rig.agent.response(for: request, cachePolicy: .reload)
@@ -163,7 +163,7 @@ import Testing
         #expect(count == 5 && reason == nil)
     }
 
-    @Test func pollEndsWhenTheCookiesAreThoseOfAnotherIdentity() async throws {
+    @Test func pollEndsWhenTheCookiesHaveAnotherIdentity() async throws {
         let (jar, origin) = (CookieJar(), try #require(URL(string: "https://api.example/")))
         let config = NetworkConfig.test { config in
             config.interceptors = [jar]

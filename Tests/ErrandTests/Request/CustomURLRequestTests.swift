@@ -111,7 +111,7 @@ import FoundationNetworking
         for field in sent.headers { #expect(preview.value(forHTTPHeaderField: field.name) == field.value) }
     }
 
-    @Test func itsMethodIsThatOfTheSend() async throws {
+    @Test func itsMethodIsTheSendsMethod() async throws {
         let methods = Record<HTTPMethod>()
         var config = NetworkConfig.test
         config.adapters = [RequestAdapterTests.Adapter { _, context in methods.add(context.method) }]

@@ -35,7 +35,7 @@ import Testing
         ("a.JPG", "image/jpeg"), ("a.csv", "text/csv"), ("a.tar.gz", "application/gzip"),
         ("a.unknown", "application/octet-stream"), ("zip", "application/octet-stream"),
     ])
-    func contentTypeIsThatOfTheExtension(_ name: String, _ type: String) async throws {
+    func contentTypeFollowsTheExtension(_ name: String, _ type: String) async throws {
         let file = directory.url.appending(path: name)
         try Data("x".utf8).write(to: file)
         let rig = Rig()
@@ -58,7 +58,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func fileWhoseSizeIsNotThatOfItsContentIsAnError() throws {
+    @Test func fileWithAWrongSizeIsAnError() throws {
         let error = #expect(throws: NetworkError.self) { try FileSource(URL(filePath: "/proc/self/status")) }
         #expect(error?.reason == .fileUnusable("'status': its size differs from its content's"))
     }

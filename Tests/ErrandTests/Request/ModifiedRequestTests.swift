@@ -119,7 +119,7 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func hooksAndFormatterAreThoseOfTheRequest() async throws {
+    @Test func hooksAndFormatterAreTheRequests() async throws {
         final class Listening: Request {
             typealias Model = Int
             var produced: [Int] = []
@@ -149,7 +149,7 @@ import Testing
         #expect(batch.tag == "batch")
     }
 
-    @Test func theDeadlineOfAModifiedBatchIsThatOfTheWhole() async throws {
+    @Test func theDeadlineOfAModifiedBatchAppliesToAllOfIt() async throws {
         let rig = Rig.numbers()
         for batch in [
             BatchRequest(GetUser(id: 1), GetUser(id: 2)).tag("x").header("X-A", "1").deadline(.zero),

@@ -124,7 +124,7 @@ import Testing
         #expect(try !MultipartBody(outer).isReplayable)
     }
 
-    @Test func contentTypeOfAConfigDoesNotReplaceThatOfAForm() async throws {
+    @Test func contentTypeOfAConfigDoesNotReplaceAForms() async throws {
         var form = MultipartForm()
         form.append("1", name: "a")
         let rig = Rig(config: .test { $0.headers = ["Content-Type": "application/json"] })

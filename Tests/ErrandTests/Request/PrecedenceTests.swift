@@ -139,7 +139,7 @@ import Testing
         #expect(entry.source == (last.flatMap { SettingSource(rawValue: $0.rawValue) } ?? .library))
     }
 
-    @Test func stylesOfAnInheritedEncodingReplaceThoseOfTheInheritedOne() async throws {
+    @Test func stylesOfARequestReplaceTheInheritedStyles() async throws {
         let config = NetworkConfig.test { $0.parameterEncoding = .form.dates(.secondsSince1970).booleans(.digits) }
         let service = Service(id: "s", parameterEncoding: .inherited.arrays(.repeated).dates(.millisecondsSince1970))
         let request = GeneralRequest("/x").method(.post).service(service)

@@ -114,7 +114,7 @@ import Testing
         var headers: HTTPHeaders { ["Accept-Language": "en"] }
     }
 
-    @Test func headersAreSentOverThoseOfTheConfig() async throws {
+    @Test func headersReplaceTheConfigs() async throws {
         let sent = try await Rig(config: .test { $0.headers = ["accept-language": "de"] }).wire(WithHeaders())
         #expect(sent.headers.values(for: "Accept-Language") == ["en"])
     }

@@ -45,7 +45,7 @@ import FoundationNetworking
         var tag: String { "tagged" }
     }
 
-    @Test func planOfAWrapperIsThatOfItsRequest() async throws {
+    @Test func planOfAWrapperIsItsRequestsPlan() async throws {
         let agent = Rig().agent
         let own = try await agent.plan(for: Special())
         let raw = try await agent.plan(for: Special().raw)
@@ -55,7 +55,7 @@ import FoundationNetworking
     }
 
     /// Implementations in the library's own protocols are used outside the library too, not the defaults of `Request`.
-    @Test func membersReadFromOutsideAreThoseOfTheRequest() {
+    @Test func membersReadFromOutsideAreTheRequests() {
         let raw = Special().raw
         #expect(raw.path == "/list" && raw.priority == .high && raw.duplicateKey == "list" && raw.tag == "tagged")
         #expect(BatchRequest(Special()).tag("batch").tag == "batch")

@@ -68,7 +68,7 @@ import Testing
         ("日", "%E6%97%A5"), ("#", "%23"), ("?", "%3F"), ("/", "%2F"), ("[", "%5B"), ("\n", "%0A"),
         ("😀", "%F0%9F%98%80"),
     ])
-    func namesAndValuesAreEncodedWhole(text: String, encoded: String) async throws {
+    func namesAndValuesAreEncodedCompletely(text: String, encoded: String) async throws {
         let found = try await url("/s?a=b", parameters: Parameters(["x\(text)": "\(text)y"]))
         #expect(found == "https://api.example/s?a=b&x\(encoded)=\(encoded)y")
         let rig = Rig()

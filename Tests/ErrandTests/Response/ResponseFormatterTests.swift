@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreTheWholeBodyAreNotCopied() throws {
+    @Test func bytesOfTheCompleteBodyAreNotCopied() throws {
         let body = Data(repeating: 7, count: 1000)
         func address(_ data: Data) -> UnsafeRawPointer? { data.withUnsafeBytes { $0.baseAddress } }
         let (formatted, decoded) = try (

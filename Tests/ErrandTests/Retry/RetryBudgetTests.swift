@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test
-    func ratioMinimumAndWindowAreThoseOfTheBudget() {
+    func ratioMinimumAndWindowComeFromTheBudget() {
         let budget = RetryBudget(ratio: 0.29, minimum: 2, window: .seconds(1))
         let counts = RetryCounts()
         for _ in 0..<100 { counts.countRequest(to: "h", within: budget, at: .zero) }

@@ -65,7 +65,7 @@ import Testing
         expect(throwing: .lineTooLong(limit: 5)) { _ = try lines(of: [Data("123".utf8), Data("456".utf8)], limit: 5) }
     }
 
-    @Test func randomBodiesAreSplitAsAWhole() throws {
+    @Test func randomBodiesAreSplitCompletely() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {

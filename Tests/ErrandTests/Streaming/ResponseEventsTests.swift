@@ -10,7 +10,7 @@ import Testing
         Rig(response: .data(Data(text.utf8), contentType: type, headers: ["X-RateLimit-Remaining": "3"]))
     }
 
-    @Test func eventsAreThoseOfOneResponseWithItsHeaderFields() async throws {
+    @Test func eventsComeFromOneResponseWithItsHeaderFields() async throws {
         let rig = rig("data: a\n\nid: 7\nevent: e\ndata: b\n\ndata: half")
         let stream = try await rig.agent.bytes(for: GeneralRequest("/x").method(.post))
         #expect(stream.headers["X-RateLimit-Remaining"] == "3")

@@ -148,7 +148,7 @@ import Testing
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func accessoriesSeeTheWholeStreamAndItsProgress() async throws {
+    @Test func accessoriesSeeTheCompleteStreamAndItsProgress() async throws {
         let body = PushedBody()
         let log = StreamLog()
         let rig = Rig(
@@ -256,7 +256,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func theDeadlineEndsAStreamThatNobodyReads() async throws {
+    @Test func theDeadlineEndsAnUnreadStream() async throws {
         let body = PushedBody()
         let clock = ManualClock()
         let rig = Rig(clock: clock) { _ in body.response() }

@@ -76,7 +76,7 @@ import Testing
         #expect(rig.transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "1"])
     }
 
-    @Test func theRequestAsksForEventsAndResumesAfterTheLastOne() async throws {
+    @Test func theRequestAcceptsEventsAndResumesAfterTheLastOne() async throws {
         let rig = rig([
             { Self.events("id: 1\ndata: a\n\ndata: b\n\nid: 7\n\ndata: half") }, { Self.events("data: c\n\n") },
         ])

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129])
-    func digestOfPiecesEqualsThatOfTheWhole(count: Int) {
+    func digestOfPiecesEqualsTheCompleteDigest(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         for cut in [0, 1, count / 2, count] {
             var hash = SHA256()

@@ -29,7 +29,7 @@ import Testing
         #expect(read == bytes)
     }
 
-    @Test func slicesAreWrittenWhole() throws {
+    @Test func slicesAreWrittenCompletely() throws {
         let file = try SpillFile()
         try file.append(Data("xabcx".utf8).dropFirst().dropLast())
         #expect(try file.read() == Data("abc".utf8))

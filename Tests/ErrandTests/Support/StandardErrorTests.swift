@@ -58,7 +58,7 @@ import Musl
         #expect(pipe.text(6) == "later\n")
     }
 
-    @Test func linesBeyondTheLimitAreDroppedWhole() throws {
+    @Test func linesBeyondTheLimitAreDroppedCompletely() throws {
         let pipe = try FullPipe()
         let output = StandardError(to: pipe.descriptor, limit: 1000)
         for number in 100..<1000 { output.write("\(number) \(String(repeating: "x", count: 95))\n") }

@@ -56,7 +56,7 @@ import Testing
         #expect(ended.all == ["slot"] && signal.reason == .cancelled)
     }
 
-    @Test func cancellationOfAnInnerTaskIsNotThatOfTheSend() async throws {
+    @Test func cancellationOfAnInnerTaskDoesNotCancelTheSend() async throws {
         let signal = StopSignal()
         try await signal.run {
             let inner = Task { try await signal.run { try await Task.sleep(for: .seconds(3600)) } }

@@ -105,7 +105,7 @@ import Testing
         )
     }
 
-    @Test func bytesOfTheRequestAreDistinguishedFromThoseOfTheResponse() {
+    @Test func bytesOfRequestAndResponseAreDistinguished() {
         let written = Record<String>()
         let bar = TerminalProgress("file", width: 4) { written.add($0) }
         for direction in [TransferProgress.Direction.upload, .download] {

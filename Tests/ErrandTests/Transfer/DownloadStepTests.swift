@@ -95,7 +95,7 @@ import Testing
         #expect(step(416, later, after: 1_000, of: dated) == .discard)
     }
 
-    @Test func aRecordIsThatOfOneContentAndUser() {
+    @Test func aRecordBelongsToOneContentAndUser() {
         let record = Self.record()
         #expect(record.isOf(Self.content))
         for (path, user) in [("/b", "alice"), ("/a", "bob"), ("/a", "")] {

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite struct ResponseBodyTests {
-    @Test func aWholeBodyIsReadAnyNumberOfTimes() async throws {
+    @Test func aCompleteBodyIsReadAnyNumberOfTimes() async throws {
         let body = ResponseBody(Data("abc".utf8))
         #expect(body.whole == Data("abc".utf8))
         #expect(try await body.collect(upTo: 3) == Data("abc".utf8))
@@ -61,7 +61,7 @@ import Testing
         try await check(["abc"], end: .closedInBody, "abc", .closedInBody)
     }
 
-    @Test func aWholeBodyOverTheLimitIsAnError() async {
+    @Test func aCompleteBodyOverTheLimitIsAnError() async {
         await expect(throwing: .bodyTooLarge(limit: 2)) {
             _ = try await ResponseBody(Data("abc".utf8)).collect(upTo: 2)
         }

@@ -272,7 +272,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         ("a.example port 8080", NetworkError.Reason.connectionRefused), ("A.example port 8080", .connectionRefused),
         ("a.example port 3128", .proxyConnectionRefused), ("proxy.example port 8080", .proxyConnectionRefused),
     ])
-    func refusedAddressThatIsNotThatOfTheURLIsTheProxys(_ address: String, _ reason: NetworkError.Reason) {
+    func refusedAddressThatIsNotTheURLsIsTheProxys(_ address: String, _ reason: NetworkError.Reason) {
         let words = "Failed to connect to \(address) after 0 ms: Couldn't connect to server"
         let url = URL(string: "http://a.example:8080/x")
         #expect(CurlMessage.reason(in: words, hasHeader: false, proxiedURL: url) == reason)

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [200, 400, 500])
-    func errorForTheWholeBatchIsAServiceError(status: Int) async throws {
+    func errorForTheCompleteBatchIsAServiceError(status: Int) async throws {
         let body = #"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#
         let error = await failure { try await send(.json(body, status: status)) }
         #expect((error as? ServiceError)?.code == -32700)
