@@ -38,7 +38,7 @@ extension Agent {
         )
         // It is validated at the request's own URL.
         if response.redirects.isEmpty { entry.location = prepared.outgoing.url.absoluteString }
-        cache.observations.addIgnoredParameters(prepared.ignoredParameters)
+        cache.noteIgnoredParameters(of: prepared)
         let write = CacheWrite()
         cache.store(entry, at: identification.place, since: ticket, reportingTo: write)
         return write

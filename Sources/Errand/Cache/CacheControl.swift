@@ -83,7 +83,7 @@ enum CacheControl {
         switch response.statusCode {
         case ..<200, 304, 412, 416: return false
         case 206:
-            // After a redirect, the parts could be those of another resource.
+            // After a redirect, the parts could belong to another resource.
             guard request.contains("Range"), response.redirects.isEmpty,
                 PartialContent(statusCode: 206, headers: response.headers, body: response.body) != nil
             else { return false }
@@ -151,7 +151,7 @@ enum CacheControl {
         }
         var merged = entry
         merged.headers = storedHeaders(updating(entry.headers, with: validation.headers))
-        // The validator remains that of the stored bytes: a weak tag matches a strong one, but shows no identical bytes.
+        // The stored bytes keep their validator: a weak tag matches a strong one, but shows no identical bytes.
         if tag != nil { merged.headers["ETag"] = entry.headers["ETag"] }
         // Nor does a later date show that the content was not changed again in the second of its first one.
         merged.isWeak = entry.isWeak || StrongValidator(entry.headers) == nil
@@ -190,7 +190,7 @@ enum CacheControl {
         return one == HTTPDate.date(from: other, now: now)
     }
 
-    /// Replaces stored fields with those of a validation, except those about a content that it does not have (RFC 9111,
+    /// Replaces stored fields with the fields of a validation, except fields about a content that it does not have (RFC 9111,
     /// section 3.2).
     static func updating(_ headers: HTTPHeaders, with new: HTTPHeaders) -> HTTPHeaders {
         var merged = headers

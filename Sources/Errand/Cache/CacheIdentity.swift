@@ -15,7 +15,7 @@ public struct CacheIdentity: Sendable, Hashable {
     /// The user that the request belongs to, such as a user ID; empty if the request doesn't declare one.
     ///
     /// With it, the `Authorization` and `Cookie` fields are not part of the key, so that a new token keeps the user's
-    /// responses. Without it, and without a session, users are told apart by their credentials. It says nothing about what
+    /// responses. Without it, and without a session, users are told apart by their credentials. It does not cover what
     /// adapters and interceptors add; those declare a ``CredentialScoping/credentialScope(for:)``. Only its digest is kept.
     public var user: String = ""
     /// The names of parameters that are not part of the key, such as a time stamp: in the query, a form, or a JSON
@@ -68,7 +68,7 @@ struct IgnoredParameters: Sendable, Hashable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Whether a parameter of a query or a form is ignored, by its name or that of the array or object that it belongs to.
+    /// Whether a parameter of a query or a form is ignored, by its name or by the name of its array or object.
     func contains(_ name: String) -> Bool {
         if names.contains(name) { return true }
         let outermost = name.unicodeScalars.prefix { $0 != "[" && ($0 != "." || nesting == .brackets) }

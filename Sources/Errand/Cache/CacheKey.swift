@@ -3,7 +3,7 @@
 /// It is the same in every process. Nothing of the request can be recovered from it, so it may be part of file names
 /// and logs.
 public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
-    /// The first eight bytes are a digest of the URL alone, the others one of the whole identity: all entries of a URL
+    /// The first eight bytes are a digest of the URL alone, the others one of the complete identity: all entries of a URL
     /// have the same prefix, so that they can be found when an unsafe request invalidates them.
     let words: (UInt64, UInt64, UInt64, UInt64)
 
@@ -81,9 +81,34 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
     /// Returns whether two keys are equal.
     public static func == (one: CacheKey, other: CacheKey) -> Bool { one.words == other.words }
 
-    /// Hashes half of the digest, which is as random as the whole.
+    /// Hashes half of the digest, which is as random as all of it.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
         hasher.combine(words.1)
     }
+}
+
+/// A time for each of the last thousands of keys, in a table of fixed size.
+///
+/// A key that the table has no room for has no time.
+struct RecentTimes {
+    private static let size = 8192
+    private var slots: [(tag: UInt64, time: Int64)] = []
+
+    mutating func note(_ key: CacheKey, at time: Int64) {
+        if slots.isEmpty { slots = Array(repeating: (0, 0), count: Self.size) }
+        let hash = Self.hash(of: key)
+        slots[Self.place(of: hash)] = (hash, time)
+    }
+
+    /// Returns the last time of a key, or `nil` if it is not known.
+    func time(of key: CacheKey) -> Int64? {
+        guard !slots.isEmpty, case let hash = Self.hash(of: key) else { return nil }
+        let slot = slots[Self.place(of: hash)]
+        return slot.tag == hash && slot.time > 0 ? slot.time : nil
+    }
+
+    /// Digests are random, so their words are hashes; the keys of a response and of its index differ in the last one only.
+    private static func hash(of key: CacheKey) -> UInt64 { key.words.1 &+ key.words.3 }
+    private static func place(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (size - 1) }
 }

@@ -14,46 +14,35 @@ extension CacheLookup {
     /// - Throws: ``NetworkError``, or `CancellationError`.
     func fetch(
         _ prepared: PreparedRequest,
-        _ stored: Stored?,
+        _ stored: CacheEntry?,
         _ conditions: HTTPHeaders,
         at place: CachePlace,
         after miss: CacheMiss
     ) async throws -> AcceptedResponse {
         if let stored, !conditions.isEmpty {
             do {
-                let entry = stored.entry
-                let validation = CacheValidation(entry: entry, conditions: conditions, ticket: ticket, now: cache.now)
+                let validation = CacheValidation(entry: stored, conditions: conditions, ticket: ticket, now: cache.now)
                 return try await fetch(prepared, stored, validating: validation, at: place, after: miss)
             } catch let mismatch as CacheValidation.Mismatch {
-                cache.discard(stored.place, by: ticket)
-                return try await fetch(prepared, stored, at: place, insteadOf: mismatch, after: miss)
+                cache.discard(place, by: ticket)
+                do {
+                    var accepted = try await fetch(prepared, stored, validating: nil, at: place, after: miss)
+                    // Its attempts are counted with those of the conditional request.
+                    accepted.times.attempts.insert(contentsOf: mismatch.attempts, at: 0)
+                    accepted.times.authentication += mismatch.authentication
+                    return accepted
+                } catch var error as NetworkError {
+                    error.details.value.repetitionCount += mismatch.attempts.count
+                    throw error
+                }
             }
         }
         return try await fetch(prepared, stored, validating: nil, at: place, after: miss)
     }
 
-    /// Sends an unconditional request after a conditional one, whose attempts are counted.
     private func fetch(
         _ prepared: PreparedRequest,
-        _ stored: Stored,
-        at place: CachePlace,
-        insteadOf mismatch: CacheValidation.Mismatch,
-        after miss: CacheMiss
-    ) async throws -> AcceptedResponse {
-        do {
-            var accepted = try await fetch(prepared, stored, validating: nil, at: place, after: miss)
-            accepted.times.attempts.insert(contentsOf: mismatch.attempts, at: 0)
-            accepted.times.authentication += mismatch.authentication
-            return accepted
-        } catch var error as NetworkError {
-            error.details.value.repetitionCount += mismatch.attempts.count
-            throw error
-        }
-    }
-
-    private func fetch(
-        _ prepared: PreparedRequest,
-        _ stored: Stored?,
+        _ stored: CacheEntry?,
         validating validation: CacheValidation?,
         at place: CachePlace,
         after miss: CacheMiss
@@ -89,8 +78,7 @@ extension CacheLookup {
             let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
             // An unsafe request has invalidated what it may have changed.
             if entry == nil, isWhole || note?.validated != nil, !storesForGet {
-                let wasAbsent = stored == nil && (miss == .absent || miss == .varyMismatch)
-                cache.discardObsolete(at: place, by: ticket, wasAbsent: wasAbsent)
+                cache.discardObsolete(at: place, by: ticket)
             }
             if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket, miss) }
         }
@@ -101,7 +89,7 @@ extension CacheLookup {
     /// Whether a response may be stored under the identified key.
     private func allowsStoring(_ response: RawResponse) -> Bool {
         if storesForGet {
-            // The body of a POST may say whose response it is, and that of a GET has none.
+            // The body of a POST may determine whose response it is, and the body of a GET does not.
             guard identification.user.isNamed || prepared.outgoing.body.data?.isEmpty == true,
                 CacheControl.mayStoreForGet(response, url: prepared.outgoing.url)
             else { return false }
@@ -113,19 +101,17 @@ extension CacheLookup {
     /// cannot be read in time.
     private func completed(
         _ entry: CacheEntry,
-        _ stored: Stored?,
+        _ stored: CacheEntry?,
         at place: CachePlace,
         _ miss: CacheMiss
     ) async throws -> CacheEntry? {
-        if let stored { return entry.completed(by: stored.entry) }
+        if let stored { return entry.completed(by: stored) }
         if miss == .absent || miss == .varyMismatch { return entry.completed(by: nil) }
         // The disk is waited for once.
         if miss == .tooSlow { return nil }
         var place = place
         do {
-            return entry.completed(
-                by: try await cache.entry(at: &place, endedBy: prepared.stop, until: limit, where: matches)
-            )
+            return entry.completed(by: try await self.entry(at: &place))
         } catch let miss as CacheMiss {
             return miss == .tooSlow ? nil : entry.completed(by: nil)
         }
@@ -146,7 +132,7 @@ extension CacheLookup {
         do {
             // The disk is waited for once.
             if miss == .tooSlow { throw miss }
-            entry = try await cache.entry(at: &place, endedBy: prepared.stop, until: limit, where: matches)
+            entry = try await self.entry(at: &place)
         } catch let miss as CacheMiss where miss == .absent || miss == .varyMismatch {
             return
         } catch {
@@ -165,21 +151,30 @@ extension CacheLookup {
         }
     }
 
-    /// Revalidates a stored response in the background and stores the result.
+    /// Revalidates a stored response in the background and stores the result, unless that is being done or has been done since
+    /// it was looked up.
     ///
     /// Without a veto, the result stays in memory until the next send calls the request's.
-    func revalidate(_ stored: Stored, _ conditions: HTTPHeaders, veto: CacheVeto?) async -> CacheSurroundings.Ended {
-        await surroundings.inBackground(prepared) { send in
-            let began = surroundings.timeline.now()
-            do {
-                var accepted = try await fetch(send, stored, conditions, at: stored.place, after: .expired)
-                storeRevalidated(accepted, veto: veto)
-                accepted.times.total = surroundings.timeline.now() - began
-                return Outcome(accepted)
-            } catch {
-                // The stored response is left as it is.
-                return Outcome((error as? GateRejection)?.error ?? error)
+    func startRevalidating(_ stored: CacheEntry, _ conditions: HTTPHeaders, at place: CachePlace, veto: CacheVeto?) {
+        let key = place.found ?? place.primary
+        cache.revalidations.start(key) {
+            cache.isLater([key], than: stored.requested.microseconds)
+        } work: {
+            await surroundings.inBackground(prepared) { send in
+                let began = surroundings.timeline.now()
+                do {
+                    var accepted = try await fetch(send, stored, conditions, at: place, after: .expired)
+                    storeRevalidated(accepted, veto: veto)
+                    accepted.times.total = surroundings.timeline.now() - began
+                    return Outcome(accepted)
+                } catch {
+                    // The stored response is left as it is.
+                    return Outcome((error as? GateRejection)?.error ?? error)
+                }
             }
+        } report: { [accessories = prepared.accessories] ended in
+            guard !accessories.isEmpty else { return }
+            await accessories.notify(.didRevalidate(ended.outcome), of: ended.context)
         }
     }
 
@@ -188,5 +183,38 @@ extension CacheLookup {
         if let veto, !veto(accepted.payload, accepted.response) { return }
         entry.isVetted = veto != nil
         cache.store(entry, at: caching.place, since: caching.ticket)
+    }
+}
+
+/// The revalidations of a cache that run in the background, each a send of its own that ``Agent/cancelAll(where:)`` ends.
+///
+/// At most one runs for each key, whichever agents use the cache.
+final class CacheRevalidations: Sendable {
+    private let running = Lock(Table<CacheKey, Task<Void, Never>>())
+
+    /// The number of revalidations that are running.
+    var count: Int { running.withLock { $0.count } }
+
+    /// Starts a revalidation of an entry, unless one is running.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the entry.
+    ///   - isDone: Whether it has ended already.
+    ///   - work: Revalidates the entry.
+    ///   - report: Reports the result once the revalidation has ended, so that a report that blocks does not delay the next.
+    func start(
+        _ key: CacheKey,
+        unless isDone: () -> Bool,
+        work: @escaping @Sendable () async -> CacheSurroundings.Ended,
+        report: @escaping @Sendable (CacheSurroundings.Ended) async -> Void
+    ) {
+        running.withLock { running in
+            guard running[key] == nil, !isDone() else { return }
+            running[key] = Task { [self] in
+                let ended = await work()
+                self.running.withLock { $0[key] = nil }
+                await report(ended)
+            }
+        }
     }
 }

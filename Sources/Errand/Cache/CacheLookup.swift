@@ -1,20 +1,6 @@
 internal import Dispatch
 internal import Foundation
 
-/// The stages behind the cache.
-struct CacheSurroundings: Sendable {
-    /// Sends the request, or has the server validate a stored response.
-    let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> AcceptedResponse
-    /// Runs stages 7 and 8 on a stored response, as if it had just been received.
-    let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
-    /// Runs work in the background, as a send of its own that can be ended like any other.
-    let inBackground: @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> Outcome) async -> Ended
-    let timeline: Timeline
-
-    /// How work in the background ended, and the context of its send.
-    typealias Ended = (outcome: Outcome, context: RequestContext)
-}
-
 /// The use of the cache by one send: it looks up, decides, and uses the stored response or sends the request.
 struct CacheLookup: Sendable {
     let prepared: PreparedRequest
@@ -26,9 +12,6 @@ struct CacheLookup: Sendable {
     let storesForGet: Bool
     /// A ticket from before anything was looked up.
     let ticket: CacheRemovals.Ticket
-
-    /// A stored response, and where it was found.
-    typealias Stored = (entry: CacheEntry, place: CachePlace)
 
     /// Creates a lookup.
     ///
@@ -44,7 +27,7 @@ struct CacheLookup: Sendable {
         let method = storesForGet ? HTTPMethod.get : nil
         identification = try CacheIdentification(prepared, of: user, appVersion: cache.appVersion, method: method)
         ticket = cache.ticket
-        cache.observations.addIgnoredParameters(prepared.ignoredParameters)
+        cache.noteIgnoredParameters(of: prepared)
     }
 
     var policy: CachePolicy { use.policy }
@@ -80,10 +63,8 @@ struct CacheLookup: Sendable {
 
     /// What was found, and what is done with it.
     private struct Found {
-        var stored: Stored?
+        var stored: CacheEntry?
         var place: CachePlace
-        /// From before the lookup, or `nil` if nothing is revalidated in the background.
-        let mark: CacheRevalidations.Mark?
         /// The age of a stored response that is used, and the conditions with which it is revalidated, or `nil` for none.
         var use: (age: Duration, revalidation: HTTPHeaders?)?
         /// Why the server is asked, and with which conditions.
@@ -95,8 +76,7 @@ struct CacheLookup: Sendable {
 
     @inline(never)
     private func find(insteadOf skipped: CacheMiss?, _ veto: CacheVeto?) async throws -> Found {
-        let revalidates = use.revalidatesInBackground && !use.allowsOnlyStored(for: fields)
-        var found = Found(place: place, mark: revalidates ? cache.revalidations.mark : nil)
+        var found = Found(place: place)
         var decision = CacheDecision.miss(skipped ?? .bypassed)
         if storesForGet {
             decision = .miss(.methodNotCached)
@@ -106,7 +86,7 @@ struct CacheLookup: Sendable {
         switch decision {
         case .use(let age): found.use = (age, nil)
         case .useAndRevalidate(let age, let conditions):
-            if found.mark != nil, veto == nil, found.stored.map({ cache.keepsUnvetted($0.entry) }) == false {
+            if revalidates, veto == nil, found.stored.map(cache.keepsUnvetted) == false {
                 // A response that is received in the background could not be kept.
                 (found.miss, found.conditions, found.fallback) = (.expired, conditions, age)
             } else {
@@ -121,23 +101,20 @@ struct CacheLookup: Sendable {
     @inline(never)
     private func used(_ found: inout Found, _ veto: CacheVeto?) throws -> AcceptedResponse? {
         guard let (age, revalidation) = found.use else { return nil }
-        guard let stored = found.stored, var accepted = try hit(stored, age: age, .cache(age: age)) else {
+        let place = found.place
+        guard let stored = found.stored, var accepted = try hit(stored, at: place, age: age, .cache(age: age)) else {
             found.stored = nil
             return nil
         }
         if let conditions = revalidation {
-            if let mark = found.mark {
-                cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
-                    await revalidate(stored, conditions, veto: veto)
-                } report: { [accessories = prepared.accessories] ended in
-                    guard !accessories.isEmpty else { return }
-                    await accessories.notify(.didRevalidate(ended.outcome), of: ended.context)
-                }
-            }
+            if revalidates { startRevalidating(stored, conditions, at: place, veto: veto) }
             if case .first = use.step { accepted.caching?.isFollowed = true }
         }
         return accepted
     }
+
+    /// Whether a stale response may be revalidated in the background.
+    private var revalidates: Bool { use.revalidatesInBackground && !use.allowsOnlyStored(for: fields) }
 
     /// Returns the server's response, or the stored one in its place.
     @inline(never)
@@ -147,7 +124,7 @@ struct CacheLookup: Sendable {
         do {
             var accepted = try await fetch(prepared, stored, found.conditions, at: found.place, after: miss)
             if let error = error(in: accepted.response, insteadOf: stored),
-                let stale = try await staleResponse(insteadOf: error, stored, aged: nil)
+                let stale = try await staleResponse(insteadOf: error, stored, at: found.place, aged: nil)
             {
                 accepted = stale
             }
@@ -155,7 +132,8 @@ struct CacheLookup: Sendable {
             accepted.times.cacheMiss = accepted.times.cacheMiss ?? miss
             return accepted
         } catch {
-            guard var stale = try await staleResponse(insteadOf: error, stored, aged: found.fallback) else {
+            let (place, age) = (found.place, found.fallback)
+            guard var stale = try await staleResponse(insteadOf: error, stored, at: place, aged: age) else {
                 throw error
             }
             stale.times.cacheMiss = miss
@@ -163,54 +141,39 @@ struct CacheLookup: Sendable {
         }
     }
 
-    func forecast() async throws -> CacheForecast {
-        if storesForGet { return .miss(.methodNotCached) }
-        guard policy.lookupTime == .beforeRequest else { return .miss(.bypassed) }
-        var place = place
-        switch try await lookUp(at: &place).decision {
-        case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
-        case .miss(let reason, _): return .miss(reason)
-        }
-    }
-
-    private func lookUp(at place: inout CachePlace) async throws -> (stored: Stored?, decision: CacheDecision) {
+    func lookUp(at place: inout CachePlace) async throws -> (stored: CacheEntry?, decision: CacheDecision) {
         do {
-            let stored = try await find(at: &place)
-            if case .incomplete(var continuation) = RangeSelection(of: stored.entry, by: fields) {
-                // The whole content is received by this send.
-                if let parts = stored.entry.parts, parts.completeLength > prepared.maximumBodySize {
+            let stored = try await entry(at: &place)
+            if case .incomplete(var continuation) = RangeSelection(of: stored, by: fields) {
+                // The complete content is received by this send.
+                if let parts = stored.parts, parts.completeLength > prepared.maximumBodySize {
                     continuation = [:]
                 }
                 return (stored, .miss(.incomplete, conditions: continuation))
             }
-            return (stored, use.decision(on: stored.entry, for: fields, at: cache.now()))
+            return (stored, use.decision(on: stored, for: fields, at: cache.now()))
         } catch let miss as CacheMiss {
             return (nil, .miss(miss))
         }
     }
 
-    /// Returns the stored response.
+    /// Returns the stored response at a place, which receives what is known of it.
     ///
-    /// - Parameter place: Its place, which receives what is known of it.
-    /// - Returns: The stored response with its place.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
-    private func find(at place: inout CachePlace) async throws -> Stored {
-        (try await cache.entry(at: &place, endedBy: prepared.stop, until: limit, where: matches), place)
+    func entry(at place: inout CachePlace) async throws -> CacheEntry {
+        try await cache.entry(at: &place, endedBy: prepared.stop, until: limit)
     }
 
-    /// Whether the header fields that a stored response depends on are those of the request.
-    func matches(_ entry: CacheEntry) -> Bool { CacheControl.matches(entry, request: fields) }
-
-    /// Returns a stored response as that of the send, or `nil` if the request does not accept it; others may.
+    /// Returns a stored response as the response of the send, or `nil` if the request does not accept it; others may.
     ///
     /// - Throws: The error of a range that the stored response does not have.
     @inline(never)
     private func hit(
-        _ stored: Stored,
+        _ entry: CacheEntry,
+        at place: CachePlace,
         age: Duration,
         _ source: Source
     ) throws -> AcceptedResponse? {
-        let (entry, place) = stored
         var response = entry.response(for: prepared.outgoing.url, by: fields)
         response?.notes.value.declared = prepared.built.outgoing.declared
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
@@ -235,9 +198,9 @@ struct CacheLookup: Sendable {
 
     /// Returns the error in an accepted response that a stale one is used in place of (RFC 5861, section 4).
     @inline(never)
-    func error(in response: RawResponse, insteadOf stored: Stored?) -> NetworkError? {
-        guard response.failure == nil, let stored, RangeSelection(of: stored.entry, by: fields).isAvailable,
-            case .use = use.decisionAfterError(response, on: stored.entry, for: fields, at: cache.now())
+    func error(in response: RawResponse, insteadOf stored: CacheEntry?) -> NetworkError? {
+        guard response.failure == nil, let stored, RangeSelection(of: stored, by: fields).isAvailable,
+            case .use = use.decisionAfterError(response, on: stored, for: fields, at: cache.now())
         else { return nil }
         return NetworkError(.status(response.statusCode), response: response)
             .with(exchangeOf: response, method: prepared.outgoing.method).with(attempts: 1)
@@ -249,7 +212,8 @@ struct CacheLookup: Sendable {
     @inline(never)
     private func staleResponse(
         insteadOf error: any Error,
-        _ stored: Stored?,
+        _ stored: CacheEntry?,
+        at place: CachePlace,
         aged fallback: Duration?
     ) async throws -> AcceptedResponse? {
         guard error is GateRejection || error.isFailureOfNetwork else { return nil }
@@ -258,13 +222,12 @@ struct CacheLookup: Sendable {
         prepared.checkUser()
         if prepared.isOfOtherUser { return nil }
         if let stored, let fallback {
-            return try hit(stored, age: fallback, .stale(age: fallback, error: error))
+            return try hit(stored, at: place, age: fallback, .stale(age: fallback, error: error))
         }
-        var stored = stored
+        var (stored, place) = (stored, place)
         if policy.lookupTime == .afterFailure {
             do {
-                var place = place
-                stored = try await find(at: &place)
+                stored = try await entry(at: &place)
             } catch let error as CancellationError where prepared.stop.reason != .deadline {
                 throw error
             } catch {
@@ -272,9 +235,9 @@ struct CacheLookup: Sendable {
                 return nil
             }
         }
-        guard let stored, RangeSelection(of: stored.entry, by: fields).isAvailable,
-            case .use(let age) = use.decisionAfterFailure(on: stored.entry, for: fields, at: cache.now())
+        guard let stored, RangeSelection(of: stored, by: fields).isAvailable,
+            case .use(let age) = use.decisionAfterFailure(on: stored, for: fields, at: cache.now())
         else { return nil }
-        return try hit(stored, age: age, .stale(age: age, error: error))
+        return try hit(stored, at: place, age: age, .stale(age: age, error: error))
     }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 final class CacheNote: ExchangeNote {
     /// The number of the send.
     let send: Int
-    /// The header fields that were sent, without those of exchange interceptors.
+    /// The header fields that were sent, without the fields that exchange interceptors add.
     let sent: HTTPHeaders
     /// A ticket from before the request was sent, which another send may have done, and from before the validated response
     /// was looked up; `nil` if the cache is not used.

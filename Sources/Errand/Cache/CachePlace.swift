@@ -1,113 +1,72 @@
-internal import Foundation
-
-/// The place of a request's responses in a cache.
+/// The place of a request's responses in a cache, with what is known of it.
+///
+/// A response to a request without any of the fields that it depends on is stored under the cache key, the others under keys
+/// of their own, by a ``VariantIndex``.
 struct CachePlace: Sendable {
     /// The primary cache key (RFC 9111, section 2).
     let primary: CacheKey
     /// The header fields of the request, by which variants are selected.
     let request: HTTPHeaders
-    /// The names of those that are part of the key, in lower case.
+    /// The names of the request's fields that are part of the key, in lower case.
     private let counted: Set<String>
-    /// The key of the stored response that was found, or `nil` if none was.
-    var found: CacheKey?
-    /// The fields that it depends on, and when it was requested, if it is stored without a variant; else `nil`.
-    var foundPrimary: (vary: [CacheEntry.VaryField], requested: Int64)?
-    /// Whether it is known what the request selects.
-    var isLookedUp = false
-    /// Whether it is known that the request doesn't select what is stored without a variant.
-    var isPrimaryRead = false
+    /// The key of the stored response that the request selects, or `nil` if none was found.
+    private(set) var found: CacheKey?
+    /// The fields that this response depends on if it is stored under the cache key, or `nil`.
+    private(set) var plainFields: [String]?
+    /// Whether it is known if the request selects what is stored under the cache key.
+    private(set) var isPlainRead = false
     /// Whether it is known if there is an index.
-    var isIndexRead = false
-    /// What had been stored without a variant, and in the index, when they were read; see ``RecentTimes/mark(of:)``.
-    var (primaryMark, indexMark): (UInt32, UInt32) = (0, 0)
-    /// The index as last read, and when.
-    var index: (entry: CacheEntry, ticket: CacheRemovals.Ticket)?
+    private(set) var isIndexRead = false
+    /// The index as last read, behind one reference, because a place is copied with its response.
+    private(set) var index: Shared<Index>?
+
+    /// The entry of an index, and a ticket from before it was read.
+    struct Index: Sendable {
+        let entry: CacheEntry
+        let ticket: CacheRemovals.Ticket
+    }
+
+    /// The number of changes of the cache before it was read, if the cache has no memory to look at again.
+    var changes = 0
 
     init(primary: CacheKey, request: HTTPHeaders, counted: Set<String>) {
         (self.primary, self.request, self.counted) = (primary, request, counted)
     }
 
+    /// The index, or `nil` if there is none.
+    var variants: VariantIndex? { index.flatMap { VariantIndex($0.value.entry) } }
+
     /// The key of the variant that the request selects by the index, or `nil` if there is none.
-    var indexedKey: CacheKey? { index.flatMap { VariantIndex($0.entry)?.key(at: self) } }
+    var indexedKey: CacheKey? { variants?.key(at: self) }
 
     /// Whether a nominated field selects a variant: if the request has it, and it isn't part of the key anyway.
     func isSelecting(_ name: String) -> Bool { !counted.contains(name) && request.contains(name) }
-}
 
-extension CachePlace {
-    /// Forgets what the request selects.
-    mutating func forgetFound() {
-        (found, foundPrimary, isLookedUp, isPrimaryRead) = (nil, nil, false, false)
-    }
+    /// Whether the request has the fields that a stored response depends on.
+    func matches(_ entry: CacheEntry) -> Bool { CacheControl.matches(entry, request: request) }
 
-    /// Whether the request selects a response without a variant that depends on the same fields as another one, so that it
-    /// hides the same variants.
-    func hasFound(sameFieldsAs entry: CacheEntry) -> Bool {
-        foundPrimary.map { $0.vary.map(\.name) == entry.vary.map(\.name) } ?? false
-    }
-
-    /// Notes that the request selects a response that is stored without a variant.
-    mutating func find(_ entry: CacheEntry) {
-        (found, foundPrimary, isLookedUp) = (primary, (entry.vary, entry.requested.microseconds), true)
-    }
-
-    /// Whether the request selects a response that hides the variants of an index, because another process has removed the
-    /// index.
-    func hasFound(hiding names: [String], before requested: Date) -> Bool {
-        guard let found = foundPrimary, requested.microseconds < found.requested else { return false }
-        return !names.allSatisfy { name in found.vary.contains { $0.name == name } }
-    }
-}
-
-extension ResponseCache {
-    /// Forgets what was read before the request was sent if other responses have been stored since.
+    /// Notes what is stored under the cache key.
     ///
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether the request selects it.
     @discardableResult
-    func forgetOutdated(_ place: inout CachePlace) -> Bool {
-        let (primary, index) = (mark(of: place.primary), mark(of: place.primary.variantIndex))
-        var isOutdated = false
-        if place.isIndexRead, index != place.indexMark {
-            isOutdated = true
-            (place.index, place.isIndexRead) = (nil, false)
-            if place.found != place.primary { (place.found, place.isLookedUp) = (nil, false) }
+    mutating func read(plain entry: CacheEntry?) -> Bool {
+        isPlainRead = true
+        if let entry, matches(entry) {
+            (found, plainFields) = (primary, entry.vary.map(\.name))
+        } else if found == primary {
+            (found, plainFields) = (nil, nil)
         }
-        if place.isPrimaryRead || place.isLookedUp, primary != place.primaryMark {
-            isOutdated = true
-            place.forgetFound()
-        }
-        return isOutdated
+        return found == primary
     }
 
-    /// Finds what a request selects as far as memory and pending writes have it.
-    func lookUpInMemory(_ place: inout CachePlace) {
-        if !place.isIndexRead {
-            let (ticket, mark) = (ticket, mark(of: place.primary.variantIndex))
-            if let index = entryInMemory(for: place.primary.variantIndex) {
-                (place.index, place.isIndexRead, place.indexMark) = (index.map { ($0, ticket) }, true, mark)
-            }
-        }
-        guard !place.isLookedUp else { return }
-        let mark = mark(of: place.primary)
-        if !place.isPrimaryRead, let primary = entryInMemory(for: place.primary) {
-            (place.isPrimaryRead, place.primaryMark) = (true, mark)
-            if let primary, CacheControl.matches(primary, request: place.request) { place.find(primary) }
-        }
-        guard place.isPrimaryRead, place.isIndexRead, !place.isLookedUp else { return }
-        guard let key = place.indexedKey else {
-            place.isLookedUp = true
-            return
-        }
-        guard let variant = entryInMemory(for: key) else { return }
-        place.isLookedUp = true
-        if let variant, CacheControl.matches(variant, request: place.request) { place.found = key }
+    /// Notes the index, which was read after a ticket was taken.
+    mutating func read(index entry: CacheEntry?, since ticket: CacheRemovals.Ticket) {
+        (index, isIndexRead) = (entry.map { Shared(Index(entry: $0, ticket: ticket)) }, true)
     }
 
-    /// The entry of a key in memory or pending writes, `.some(nil)` if there is none at all, or `nil` if only the disk knows.
-    private func entryInMemory(for key: CacheKey) -> CacheEntry?? {
-        state.withLock { state -> CacheEntry?? in
-            if let entry = memory?.entry(for: key) { return .some(entry) }
-            return state.pending.change(of: key) ?? (disk == nil ? .some(nil) : nil)
-        }
-    }
+    /// Forgets what is known of it.
+    mutating func forget() { self = CachePlace(primary: primary, request: request, counted: counted) }
+
+    /// Notes that the request selects a variant.
+    mutating func find(variant key: CacheKey) { (found, plainFields) = (key, nil) }
 }

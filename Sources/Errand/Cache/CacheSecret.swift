@@ -5,7 +5,7 @@ internal import Foundation
 /// the name of a file.
 ///
 /// All processes that share a folder have the same: 32 bytes in the file `secret`, with mode 0600. Without a folder, or if the
-/// file can be neither read nor written, it is that of the process.
+/// file can be neither read nor written, it is the secret of the process.
 final class CacheSecret: Sendable {
     /// The secret of this process.
     static let ofProcess = Data(newBytes()).base64EncodedString()

@@ -125,9 +125,7 @@ struct DiskFolder: Sendable {
         defer { close(descriptor) }
         do {
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw POSIXError.last }
-            try file.head.withUnsafeBytes { head in
-                try file.body.withUnsafeBytes { try Self.write(head, $0, to: descriptor) }
-            }
+            try file.write(to: descriptor)
             try withPath(of: key) { try move(temporary, to: $0, for: key) }
         } catch {
             unlink(temporary)
@@ -146,23 +144,6 @@ struct DiskFolder: Sendable {
         guard rename(old, new) == 0 else { throw POSIXError.last }
     }
 
-    private static func write(
-        _ head: UnsafeRawBufferPointer,
-        _ body: UnsafeRawBufferPointer,
-        to descriptor: Int32
-    ) throws {
-        var done = 0
-        while done < head.count + body.count {
-            // In steps, because some systems limit the size of one write.
-            let rest = UnsafeRawBufferPointer(rebasing: body.dropFirst(max(0, done - head.count)).prefix(8 << 20))
-            var parts = [iovec(part: head, from: min(done, head.count)), iovec(part: rest, from: 0)]
-            let count = writev(descriptor, &parts, 2)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw POSIXError.last }
-            done += count
-        }
-    }
-
     /// Removes the file of a key, of any kind.
     ///
     /// - Returns: Whether there is none any more.
@@ -178,37 +159,39 @@ struct DiskFolder: Sendable {
 
     // MARK: All files
 
-    /// Visits the files of a folder whose names are keys; a missing folder has none.
+    /// Visits the files of some folders whose names are keys; a missing folder has none.
     ///
     /// - Parameters:
-    ///   - shard: The number of the folder.
+    ///   - shards: The numbers of the folders.
     ///   - keys: Returns whether the size and the time of a file are read, which costs more than its name.
     ///   - body: Called with the key, the size and the time of each of these files.
     func visit(
-        _ shard: Int,
+        _ shards: ClosedRange<Int> = 0...255,
         among keys: (CacheKey) -> Bool = { _ in true },
-        _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) -> Void
+        _ body: (_ key: CacheKey, _ size: Int64, _ changed: Int64) -> Void
     ) {
-        Self.visit(path + "/" + Self.name(ofShard: shard)) { name, facts in
-            guard strlen(name) == 64,
-                let key = CacheKey(hexadecimal: UnsafeRawBufferPointer(start: name, count: 64)), keys(key),
-                let facts = facts()
-            else { return }
-            body(key, Int(clamping: facts.st_size), facts.changed)
+        for shard in shards {
+            Self.visit(path + "/" + Self.name(ofShard: shard)) { name, facts in
+                guard strlen(name) == 64,
+                    let key = CacheKey(hexadecimal: UnsafeRawBufferPointer(start: name, count: 64)), keys(key),
+                    let facts = facts()
+                else { return }
+                body(key, facts.size, facts.changed)
+            }
         }
     }
 
     /// Removes the temporary files of writers that no longer exist.
     ///
     /// - Returns: The size of the temporary files that remain.
-    func sweep() -> Int {
-        var size = 0
+    func sweep() -> Int64 {
+        var size: Int64 = 0
         let now = timespec.now.nanoseconds
         Self.visit(temporary) { name, facts in
             guard let facts = facts(), facts.st_mode & S_IFMT == S_IFREG else { return }
             let path = temporary + "/" + String(cString: name)
             if (now &- facts.changed).magnitude > Self.sweptAge, Self.isUnlocked(path), unlink(path) == 0 { return }
-            size &+= Int(clamping: facts.st_size)
+            size += facts.size
         }
         return size
     }
@@ -235,43 +218,5 @@ struct DiskFolder: Sendable {
                 }
             }
         }
-    }
-}
-
-extension stat {
-    /// The time at which the content last changed, in nanoseconds since 1970.
-    var changed: Int64 {
-        #if canImport(Darwin)
-        let time = st_mtimespec
-        #else
-        let time = st_mtim
-        #endif
-        return time.nanoseconds
-    }
-}
-
-extension timespec {
-    /// The exact current time; a time that the system sets by itself is some milliseconds coarse.
-    static var now: timespec {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return time
-    }
-
-    var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
-
-    /// Sets the time at which a file was last used; has no effect on a read-only file system.
-    func set(on descriptor: Int32) {
-        withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
-            times.initialize(repeating: self)
-            futimens(descriptor, times.baseAddress)
-        }
-    }
-}
-
-extension iovec {
-    fileprivate init(part: UnsafeRawBufferPointer, from place: Int) {
-        let rest = UnsafeRawBufferPointer(rebasing: part[place...])
-        self.init(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: numericCast(rest.count))
     }
 }

@@ -9,7 +9,7 @@ public import Foundation
 /// has to support `flock`; on one that doesn't, nothing is stored.
 ///
 /// Each store counts what it writes. With its first entry, and whenever it has written a tenth of its limit, it looks at all
-/// files, those of other processes included, and removes the least recently used ones until a tenth of the limit is free.
+/// files, including files of other processes, and removes the least recently used ones until a tenth of the limit is free.
 /// Recency is exact for lookups in this process, and to about ten minutes for those in others.
 public final class DiskStore: CacheStore {
     /// The directory that contains the files.
@@ -86,50 +86,17 @@ public final class DiskStore: CacheStore {
     ) throws -> CacheEntry? {
         try files.withPath(of: key) { path -> CacheEntry? in
             let descriptor = files.open(path)
-            guard descriptor >= 0 else {
-                guard errno == ELOOP else { return nil }
-                files.remove(key)
-                throw CacheMiss.damaged
-            }
+            guard descriptor >= 0 || errno == ELOOP else { return nil }
             defer { close(descriptor) }
             var facts = stat()
             // An error of the cipher is damage, too.
-            guard fstat(descriptor, &facts) == 0, let entry = try? read(descriptor, facts, key) else {
-                // Another process may have replaced the file in the meantime.
-                var current = stat()
-                if lstat(path, &current) == 0, current.st_ino == facts.st_ino, current.st_dev == facts.st_dev {
-                    files.remove(key)
-                }
+            guard fstat(descriptor, &facts) == 0, facts.size <= maximumSize,
+                let entry = try? EntryFile.entry(in: descriptor, facts, for: key, cipher: cipher)
+            else {
+                files.remove(key)
                 throw CacheMiss.damaged
             }
             return isWanted(descriptor, facts.changed) ? entry : nil
-        }
-    }
-
-    /// Reads a file in one call into the memory that the body keeps.
-    private func read(_ descriptor: Int32, _ facts: stat, _ key: CacheKey) throws -> CacheEntry? {
-        // Not mapped: if another process truncated a mapped file, this one would crash.
-        guard facts.st_mode & S_IFMT == S_IFREG, let size = Int(exactly: facts.st_size),
-            size >= EntryFile.headerSize, size <= maximumSize, let memory = malloc(size)
-        else { return nil }
-        var isOwned = false
-        defer { if !isOwned { free(memory) } }
-        var done = 0
-        while done < size {
-            let count = Foundation.read(descriptor, memory + done, size - done)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            done += count
-        }
-        return try EntryFile.entry(UnsafeRawBufferPointer(start: memory, count: size), for: key, cipher: cipher) {
-            start in
-            guard start < size else { return Data() }
-            isOwned = true
-            return Data(
-                bytesNoCopy: memory + start,
-                count: size - start,
-                deallocator: .custom { body, _ in free(body - start) }
-            )
         }
     }
 
@@ -152,8 +119,7 @@ public final class DiskStore: CacheStore {
             files.removePreviousFormat()
             evict(
                 toCount: maximumCount - max(1, maximumCount / 10),
-                size: maximumSize - max(file.size, maximumSize / 10),
-                replacing: key
+                size: maximumSize - max(file.size, maximumSize / 10)
             )
         }
         do {
@@ -203,23 +169,17 @@ public final class DiskStore: CacheStore {
 
     /// Removes the least recently used files, and what writers have left that were killed.
     ///
-    /// - Parameters:
-    ///   - count: The number of files that are left.
-    ///   - size: The size of the files that are left.
-    ///   - replaced: The key of an entry that is removed before all others.
     /// - Returns: The error of the last file that could not be removed.
     @discardableResult
-    private func evict(toCount count: Int = .max, size: Int, replacing replaced: CacheKey? = nil) -> POSIXError? {
+    private func evict(toCount count: Int = .max, size: Int) -> POSIXError? {
         let (uses, now) = (state.withLock(\.uses), timespec.now.nanoseconds)
-        var all: [(used: Int64, size: Int, key: CacheKey)] = []
+        var all: [(used: Int64, size: Int64, key: CacheKey)] = []
         var sum = files.sweep()
-        for shard in 0..<256 {
-            files.visit(shard) { key, size, changed in
-                let used = max(changed, uses.time(of: key) ?? changed)
-                // A time in the future is unknown, because a clock was set back.
-                all.append((key == replaced || used &- now > 60_000_000_000 ? 0 : used, size, key))
-                sum = sum.adding(size)
-            }
+        files.visit { key, size, changed in
+            let used = max(changed, uses.time(of: key) ?? changed)
+            // A time in the future is unknown, because a clock was set back.
+            all.append((used &- now > 60_000_000_000 ? 0 : used, size, key))
+            sum += size
         }
         guard all.count > count || sum > size else { return nil }
         all.sort { $0.used < $1.used }
@@ -228,17 +188,17 @@ public final class DiskStore: CacheStore {
             sum -= all[removed].size
             removed += 1
         }
-        return remove(all[..<removed].lazy.map(\.key))
+        return remove(all[..<removed].map(\.key))
     }
 
     /// Removes the entry of a key, if there is one.
     ///
     /// - Throws: `POSIXError` if it could not be removed; it is not found any more in this process.
     public func remove(for key: CacheKey) throws {
-        if let failure = remove(CollectionOfOne(key)) { throw failure }
+        if let failure = remove([key]) { throw failure }
     }
 
-    private func remove(_ keys: some Collection<CacheKey>) -> POSIXError? {
+    private func remove(_ keys: [CacheKey]) -> POSIXError? {
         var failure: POSIXError?
         for key in keys where !files.remove(key) {
             failure = .last
@@ -256,13 +216,13 @@ public final class DiskStore: CacheStore {
     ) throws {
         var failure: POSIXError?
         for shard in 0..<256 {
-            var found: [(key: CacheKey, size: Int, changed: Int64)] = []
-            files.visit(shard, among: keys) { found.append(($0, $1, $2)) }
+            var found: [(key: CacheKey, size: Int64, changed: Int64)] = []
+            files.visit(shard...shard, among: keys) { found.append(($0, $1, $2)) }
             let meant = found.compactMap { key, size, changed -> CacheKey? in
                 // A damaged entry has been removed.
                 guard let entry = try? read(key) else { return nil }
                 let date = Date(timeIntervalSince1970: Double(changed) / 1e9)
-                let stored = StoredEntry(key: key, entry: entry, byteCount: size, lastUsed: date)
+                let stored = StoredEntry(key: key, entry: entry, byteCount: Int(clamping: size), lastUsed: date)
                 return isMeant(stored) ? key : nil
             }
             failure = remove(meant) ?? failure
@@ -275,24 +235,16 @@ public final class DiskStore: CacheStore {
     /// - Throws: `POSIXError` if one could not be removed; it is not found any more in this process.
     public func removeAll(ofURLOf key: CacheKey) throws {
         var found: [CacheKey] = []
-        files.visit(Int(key.shard)) { other, _, _ in if other.hasSameURL(as: key) { found.append(other) } }
+        files.visit(Int(key.shard)...Int(key.shard)) { other, _, _ in
+            if other.hasSameURL(as: key) { found.append(other) }
+        }
         if let failure = remove(found) { throw failure }
     }
 
     /// Counts all files, which takes about 2 µs for each entry.
     public func totals() -> (count: Int, size: Int) {
-        var totals = (count: 0, size: 0)
-        for shard in 0..<256 {
-            files.visit(shard) { _, size, _ in totals = (totals.count + 1, totals.size.adding(size)) }
-        }
-        return totals
-    }
-}
-
-extension Int {
-    /// The sizes of files in a folder may be anything, and an `Int` has 32 bits on watches.
-    fileprivate func adding(_ other: Int) -> Int {
-        let (sum, isOver) = addingReportingOverflow(other)
-        return isOver ? .max : sum
+        var totals = (count: 0, size: Int64(0))
+        files.visit { _, size, _ in totals = (totals.count + 1, totals.size + size) }
+        return (totals.count, Int(clamping: totals.size))
     }
 }

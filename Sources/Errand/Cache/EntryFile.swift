@@ -61,6 +61,63 @@ struct EntryFile {
         (self.head, self.body) = (head, body)
     }
 
+    /// Writes the file.
+    ///
+    /// - Throws: `POSIXError`.
+    func write(to descriptor: Int32) throws {
+        try head.withUnsafeBytes { head in
+            try body.withUnsafeBytes { body in
+                var done = 0
+                while done < head.count + body.count {
+                    // In steps, because some systems limit the size of one write.
+                    let rest = UnsafeRawBufferPointer(
+                        rebasing: body.dropFirst(max(0, done - head.count)).prefix(8 << 20)
+                    )
+                    var parts = [iovec(part: head, from: min(done, head.count)), iovec(part: rest, from: 0)]
+                    let count = writev(descriptor, &parts, 2)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { throw POSIXError.last }
+                    done += count
+                }
+            }
+        }
+    }
+
+    /// Reads a file in one call into the memory that the body keeps.
+    ///
+    /// - Returns: The entry, or `nil` if the file is damaged, or not of this key and version.
+    /// - Throws: An error of the cipher.
+    static func entry(
+        in descriptor: Int32,
+        _ facts: stat,
+        for key: CacheKey,
+        cipher: (any CacheCipher)?
+    ) throws -> CacheEntry? {
+        // Not mapped: if another process truncated a mapped file, this one would crash.
+        guard facts.st_mode & S_IFMT == S_IFREG, let size = Int(exactly: facts.st_size),
+            size >= headerSize, let memory = malloc(size)
+        else { return nil }
+        var isOwned = false
+        defer { if !isOwned { free(memory) } }
+        var done = 0
+        while done < size {
+            let count = Foundation.read(descriptor, memory + done, size - done)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            done += count
+        }
+        return try entry(UnsafeRawBufferPointer(start: memory, count: size), for: key, cipher: cipher) {
+            start in
+            guard start < size else { return Data() }
+            isOwned = true
+            return Data(
+                bytesNoCopy: memory + start,
+                count: size - start,
+                deallocator: .custom { body, _ in free(body - start) }
+            )
+        }
+    }
+
     /// Reads the entry of a key.
     ///
     /// - Parameters:
@@ -133,7 +190,7 @@ extension CacheEntry {
         return data
     }
 
-    /// Creates an entry from ``data(for:)``, or returns `nil` if the bytes are damaged, or those of another key or
+    /// Creates an entry from ``data(for:)``, or returns `nil` if the bytes are damaged, or belong to another key or
     /// format.
     public init?(data: Data, for key: CacheKey) {
         let entry = data.withUnsafeBytes { bytes in
@@ -142,5 +199,12 @@ extension CacheEntry {
         }
         guard let entry else { return nil }
         self = entry
+    }
+}
+
+extension iovec {
+    fileprivate init(part: UnsafeRawBufferPointer, from place: Int) {
+        let rest = UnsafeRawBufferPointer(rebasing: part[place...])
+        self.init(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: numericCast(rest.count))
     }
 }

@@ -25,8 +25,10 @@ public final class MemoryStore: CacheStore {
             var gone = [state.remove(key)].compactMap(\.self)
             guard cost <= maximumSize, maximumCount > 0 else { return gone }
             state.insert(entry, cost: cost, for: key)
-            while state.size > maximumSize || state.count > maximumCount, let entry = state.removeOldest() {
-                gone.append(entry)
+            if state.size > maximumSize || state.count > maximumCount {
+                // More than necessary, so that they are sorted rarely.
+                let (size, count) = (maximumSize - maximumSize / 16, maximumCount - maximumCount / 16)
+                gone += state.removeOldest(untilSize: max(size, cost), count: count)
             }
             return gone
         }
@@ -60,9 +62,8 @@ public final class MemoryStore: CacheStore {
 
     /// Removes the least recently used entries until their size is at most `limit` bytes.
     public func trim(toBytes limit: Int) {
-        state.withLock { state in
-            while state.size > limit, state.removeOldest() != nil {}
-        }
+        let gone = state.withLock { $0.removeOldest(untilSize: limit, count: .max) }
+        withExtendedLifetime(gone) {}
     }
 
     /// Returns the number of entries, and their approximate size in bytes.
@@ -70,68 +71,49 @@ public final class MemoryStore: CacheStore {
 }
 
 extension MemoryStore {
-    /// A table, and a linked list of its slots from the least to the most recently used.
+    /// The entries, with the order in which they were last used.
     private struct State {
         private struct Slot {
-            var key: CacheKey
-            var entry: CacheEntry?
-            var cost: Int
-            var older: Int
-            var newer: Int
+            let entry: CacheEntry
+            let cost: Int
+            var lastUse: Int
         }
 
         private(set) var size = 0
-        var count: Int { places.count }
-        private var places: [CacheKey: Int] = [:]
-        private var slots: [Slot] = []
-        private var free: [Int] = []
-        private var oldest = -1
-        private var newest = -1
+        private var slots: [CacheKey: Slot] = [:]
+        private var useCount = 0
 
-        var all: [(CacheKey, CacheEntry)] { slots.compactMap { slot in slot.entry.map { (slot.key, $0) } } }
-
-        var keys: Dictionary<CacheKey, Int>.Keys { places.keys }
+        var count: Int { slots.count }
+        var keys: [CacheKey] { Array(slots.keys) }
+        var all: [(CacheKey, CacheEntry)] { slots.map { ($0, $1.entry) } }
 
         mutating func use(_ key: CacheKey) -> CacheEntry? {
-            guard let place = places[key] else { return nil }
-            if place != newest {
-                unlink(place)
-                link(place)
-            }
-            return slots[place].entry
+            guard let place = slots.index(forKey: key) else { return nil }
+            useCount &+= 1
+            slots.values[place].lastUse = useCount
+            return slots.values[place].entry
         }
 
         mutating func insert(_ entry: CacheEntry, cost: Int, for key: CacheKey) {
-            let slot = Slot(key: key, entry: entry, cost: cost, older: -1, newer: -1)
-            let place = free.popLast() ?? slots.count
-            if place == slots.count { slots.append(slot) } else { slots[place] = slot }
-            places[key] = place
-            link(place)
+            useCount &+= 1
+            slots[key] = Slot(entry: entry, cost: cost, lastUse: useCount)
             size += cost
         }
 
         mutating func remove(_ key: CacheKey) -> CacheEntry? {
-            guard let place = places.removeValue(forKey: key) else { return nil }
-            unlink(place)
-            free.append(place)
-            size -= slots[place].cost
-            defer { slots[place].entry = nil }
-            return slots[place].entry
+            guard let slot = slots.removeValue(forKey: key) else { return nil }
+            size -= slot.cost
+            return slot.entry
         }
 
-        mutating func removeOldest() -> CacheEntry? { oldest < 0 ? nil : remove(slots[oldest].key) }
-
-        private mutating func link(_ place: Int) {
-            slots[place].older = newest
-            slots[place].newer = -1
-            if newest >= 0 { slots[newest].newer = place } else { oldest = place }
-            newest = place
-        }
-
-        private mutating func unlink(_ place: Int) {
-            let (older, newer) = (slots[place].older, slots[place].newer)
-            if older >= 0 { slots[older].newer = newer } else { oldest = newer }
-            if newer >= 0 { slots[newer].older = older } else { newest = older }
+        /// Removes the least recently used entries until at most so many bytes and entries remain, and returns them.
+        mutating func removeOldest(untilSize limit: Int, count maximumCount: Int) -> [CacheEntry] {
+            var gone: [CacheEntry] = []
+            for (key, _) in slots.map({ ($0, $1.lastUse) }).sorted(by: { $0.1 < $1.1 }) {
+                guard size > limit || count > maximumCount, let entry = remove(key) else { break }
+                gone.append(entry)
+            }
+            return gone
         }
     }
 }

@@ -10,7 +10,7 @@ struct PendingWrites {
         /// The entry, or `nil` for a removal.
         let entry: CacheEntry?
         fileprivate let number: Int
-        /// Who wants to know what became of it.
+        /// Receives what became of it.
         fileprivate let write: CacheWrite?
         fileprivate var cost: Int { entry?.cost ?? 0 }
     }
@@ -72,5 +72,53 @@ struct PendingWrites {
         guard let change = changes.removeValue(forKey: key) else { return }
         size -= change.cost
         change.write?.finish(outcome)
+    }
+}
+
+/// The responses of a ``ResponseCache`` that are stored once it was read what they replace; lookups find them until then.
+struct PendingVariants {
+    typealias Variant = (number: Int, entry: CacheEntry, ticket: CacheRemovals.Ticket)
+
+    private static let maximumCount = 1024
+    /// The size from which on no more are added.
+    private static let maximumSize = 64 << 20
+    /// The variants by cache key.
+    private var all = Table<CacheKey, [Variant]>()
+    private var (count, size, lastNumber) = (0, 0, 0)
+
+    /// The variant that a request selects, the one that was requested last.
+    func variant(at place: CachePlace) -> Variant? {
+        guard count > 0, let own = all[place.primary] else { return nil }
+        return own.filter { place.matches($0.entry) }.max { $0.entry.requested < $1.entry.requested }
+    }
+
+    func contains(_ number: Int, at key: CacheKey) -> Bool { all[key]?.contains { $0.number == number } ?? false }
+
+    /// Adds a variant, and returns its number, or `nil` if there are too many.
+    mutating func add(_ entry: CacheEntry, at place: CachePlace, since ticket: CacheRemovals.Ticket) -> Int? {
+        guard count < Self.maximumCount, size < Self.maximumSize else { return nil }
+        lastNumber += 1
+        count += 1
+        size += entry.cost
+        all[place.primary] = (all[place.primary] ?? []) + [(lastNumber, entry, ticket)]
+        return lastNumber
+    }
+
+    mutating func remove(_ number: Int, at key: CacheKey) { remove(at: key) { $0.number == number } }
+
+    /// Removes the variants that a request selects, and that were requested until a time, or after now, because a clock was
+    /// set back.
+    mutating func remove(at place: CachePlace, requestedUntil requested: Date, now: Date) {
+        remove(at: place.primary) { variant in
+            place.matches(variant.entry) && (variant.entry.requested <= requested || variant.entry.requested > now)
+        }
+    }
+
+    private mutating func remove(at key: CacheKey, where isMeant: (Variant) -> Bool) {
+        guard count > 0, let own = all[key] else { return }
+        let kept = own.filter { !isMeant($0) }
+        all[key] = kept.isEmpty ? nil : kept
+        count -= own.count - kept.count
+        size -= own.filter(isMeant).reduce(0) { $0 + $1.entry.cost }
     }
 }

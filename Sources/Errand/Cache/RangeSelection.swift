@@ -3,7 +3,7 @@ internal import Foundation
 /// What a request selects of a stored response: all of it, the range that it requests, or nothing (RFC 9110, section 14.2;
 /// RFC 9111, section 3.3).
 enum RangeSelection: Sendable, Equatable {
-    /// The whole stored response.
+    /// The complete stored response.
     case whole
     /// The bytes at these positions, of a content of this length.
     case part(Range<Int>, completeLength: Int)
@@ -78,7 +78,7 @@ extension CacheEntry {
             response.statusCode = 206
             response.headers["Content-Range"] = ContentRange(positions, of: length).description
             let start = body.startIndex + positions.lowerBound
-            // A copy: a small part must not keep the whole content in memory.
+            // A copy: a small part must not keep the complete content in memory.
             response.body =
                 statusCode == 200
                 ? Data(body[start..<start + positions.count]) : parts?.data(at: positions).map { Data($0) } ?? Data()
@@ -96,7 +96,7 @@ extension CacheEntry {
     /// If no byte is missing any more, the result is a complete response with the status 200. Parts of two resources are
     /// never combined: their validators may be equal by chance.
     ///
-    /// - Returns: The response, or `nil` if the older one is complete, and seems to be that of another resource, or is encoded
+    /// - Returns: The response, or `nil` if the older one is complete, and seems to belong to another resource, or is encoded
     ///   and seems to be current.
     func completed(by older: CacheEntry?) -> CacheEntry? {
         guard let own = parts else { return self }
@@ -134,7 +134,7 @@ extension CacheEntry {
 
     /// Whether the dates of modification show that this response is of another content than an older one.
     ///
-    /// Entity tags do not: those of two codings of one content differ (RFC 9110, section 8.8.3.3).
+    /// Entity tags do not: two codings of one content have different ones (RFC 9110, section 8.8.3.3).
     private func isKnownToDiffer(from older: CacheEntry) -> Bool {
         guard let own = headers["Last-Modified"], let other = older.headers["Last-Modified"] else { return false }
         return own != other

@@ -18,7 +18,7 @@ extension ResponseCache {
             writes.async { written.finish(with: .success(())) }
             // Writes that hang, or fail slowly, are not waited for.
             counts.asyncAfter(deadline: limit()) { written.finish(with: .success(())) }
-            // An error is that of a cancelled task, which does not wait for the result either.
+            // The only error is the cancellation of the task, which does not wait for the result either.
             _ = try? await written.value()
             counts.async { [self] in
                 guard counted.isWanted else { return }
@@ -55,7 +55,6 @@ extension ResponseCache {
     /// A change that another of the same key has replaced is not written; the other one is, soon. Returns at once if the task
     /// is cancelled.
     public func flush() async {
-        await storings.wait()
         _ = await maintain {}
     }
 
@@ -82,7 +81,7 @@ extension ResponseCache {
                 wait.finish(with: result)
             }
         }
-        // An error is kept as the last failure, unless it is that of a cancelled task.
+        // An error is kept as the last failure, unless it is the cancellation of the task.
         return try? await wait.value()
     }
 
@@ -96,6 +95,48 @@ extension ResponseCache {
                 try work(memory)
             }
             try result.get()
+        }
+    }
+
+    // MARK: Writing
+
+    /// Changes the entry of a key on disk soon; `nil` removes it.
+    ///
+    /// Called under the lock, so that whoever finds the change also finds it in the queue: a removal, or a wait for all
+    /// writes, follows it.
+    func enqueue(
+        _ entry: CacheEntry?,
+        for key: CacheKey,
+        reportingTo write: CacheWrite? = nil,
+        in state: inout State
+    ) {
+        do {
+            self.write(key, try state.pending.add(entry, for: key, reportingTo: write))
+        } catch {
+            state.lastFailure = error
+            write?.finish(.failed(error))
+            // In place of the newer entry, the older one is removed, which needs no space.
+            if let number = try? state.pending.add(nil, for: key, reportingTo: nil) { self.write(key, number) }
+        }
+    }
+
+    /// Makes a pending change on disk, unless a later one has replaced it.
+    private func write(_ key: CacheKey, _ number: Int) {
+        guard let disk else { return }
+        writes.async { [self] in
+            guard let change = state.withLock({ $0.pending.change(number, of: key) }) else { return }
+            var outcome = CacheWrite.Outcome.stored
+            do {
+                if let entry = change.entry { try disk.store(entry, for: key) } else { try disk.remove(for: key) }
+            } catch {
+                outcome = .failed(error)
+                // An older entry must not come back. An error here has the cause of the first one.
+                if change.entry != nil { try? disk.remove(for: key) }
+            }
+            state.withLock { state in
+                if case .failed(let error) = outcome { state.lastFailure = error }
+                state.pending.finish(number, for: key, outcome)
+            }
         }
     }
 }

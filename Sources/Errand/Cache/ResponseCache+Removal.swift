@@ -95,4 +95,137 @@ extension ResponseCache {
             if let extent { state.removals.add(extent, at: date) } else { state.removals.addUnknown() }
         }
     }
+
+    // MARK: Removals by a send
+
+    /// Removes the entry of a key, which is of no use to a send: in memory at once, on disk soon after.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - ticket: The send, whose own response may still be stored, and the response to an earlier one may not. If it is
+    ///     `nil`, any may.
+    ///   - requested: An entry that was requested later than that stays; `nil` if none does.
+    func discard(
+        _ key: CacheKey,
+        by ticket: CacheRemovals.Ticket? = nil,
+        unlessLaterThan requested: Int64? = nil
+    ) {
+        let date = now()
+        state.withLock { state in
+            if let requested, isLater(key, than: requested, in: state, at: date.microseconds) { return }
+            if let ticket {
+                state.requested.note(key, at: max(ticket.date.microseconds, state.requested.time(of: key) ?? 0))
+            }
+            state.changes &+= 1
+            memory?.remove(for: key)
+            if disk != nil { enqueue(nil, for: key, in: &state) }
+        }
+    }
+
+    /// Removes the stored response that was found, or all variants if none was; the send's own response may still be
+    /// stored, and the response to an earlier one may not.
+    ///
+    /// - Parameters:
+    ///   - place: The place of the request's responses.
+    ///   - ticket: The send.
+    ///   - keepsLater: Whether a response without a variant, or the one that was found, stays if it was requested later.
+    func discard(_ place: CachePlace, by ticket: CacheRemovals.Ticket?, keepingLater keepsLater: Bool = false) {
+        let date = now()
+        let requested = ticket?.date ?? date
+        state.withLock { $0.variants.remove(at: place, requestedUntil: requested, now: date) }
+        discard(place.found ?? place.primary, by: ticket, unlessLaterThan: keepsLater ? requested.microseconds : nil)
+        if place.found == nil { discard(place.primary.variantIndex, by: ticket) }
+    }
+
+    /// Removes what the response of a send makes obsolete that isn't stored itself.
+    func discardObsolete(at place: CachePlace, by ticket: CacheRemovals.Ticket) {
+        var place = place
+        update(&place, supersedingUntil: ticket.date)
+        guard place.isPlainRead, place.isIndexRead, place.found == nil else {
+            return discard(place, by: ticket, keepingLater: true)
+        }
+        // The response of an earlier send, which is still being received, is obsolete too.
+        let requested = ticket.date.microseconds
+        if let key = place.indexedKey { discard(key, by: ticket, unlessLaterThan: requested) }
+        if !isLater([place.primary], than: requested) {
+            state.withLock { $0.requested.note(place.primary, at: requested) }
+        }
+    }
+
+    /// Removes all variants of a cache key; responses that are still being received are not stored.
+    func removeVariants(of primary: CacheKey) {
+        remove(for: primary)
+        remove(for: primary.variantIndex)
+    }
+}
+
+extension ResponseCache {
+    /// Removes what an unsafe request may have changed: immediately for every lookup, without waiting for the disk (RFC
+    /// 9111, section 4.4).
+    ///
+    /// - Parameters:
+    ///   - targets: The URLs of the request, as identified and as sent.
+    ///   - response: The response; one with an error status invalidates nothing.
+    ///   - ignored: The parameters that the request ignores. Those that other requests of the process ignore are also
+    ///     omitted, so that the URLs are those that responses are stored under.
+    ///   - ticket: The send, whose own response may be stored, or `nil` if it is not stored in this cache.
+    func invalidate(
+        _ targets: [URL],
+        by response: RawResponse,
+        ignoring ignored: IgnoredParameters,
+        ticket: CacheRemovals.Ticket?
+    ) {
+        guard (200..<400).contains(response.statusCode) else { return }
+        var all = Set(targets)
+        for target in targets {
+            for name in ["Location", "Content-Location"] {
+                guard let text = response.headers[name], let url = Self.sibling(at: text, of: target) else { continue }
+                all.insert(url)
+            }
+        }
+        let known = state.withLock(\.ignoredParameters)
+        let lists = known.union([ignored, IgnoredParameters(names: [], nesting: .brackets)])
+        let texts = all.flatMap { url in lists.map { CacheIdentification.text(of: url, without: $0) } }
+        for text in Set(texts) { removeAll(ofURL: text, by: ticket) }
+    }
+
+    /// Records which parameters a request ignores, up to a number of different lists.
+    ///
+    /// An unsafe request invalidates the URLs without them, whatever it ignores itself.
+    func noteIgnoredParameters(of prepared: PreparedRequest) {
+        let ignored = prepared.ignoredParameters
+        guard !ignored.isEmpty else { return }
+        state.withLock { if $0.ignoredParameters.count < 64 { $0.ignoredParameters.insert(ignored) } }
+    }
+
+    /// Returns the URL that a reference leads to, spelled as in a request, or `nil` if it is of another origin.
+    private static func sibling(at reference: String, of target: URL) -> URL? {
+        guard let url = URL(string: reference, relativeTo: target)?.absoluteString,
+            let named = try? URLParts(absolute: url), var parts = try? URLParts(absolute: target.absoluteString),
+            named.origin == parts.origin
+        else { return nil }
+        (parts.path, parts.query) = (named.path.isEmpty ? "/" : named.path, named.query)
+        return try? parts.url()
+    }
+}
+
+extension PreparedRequest {
+    /// Invalidates stored responses that this request, which is unsafe, may have changed, whatever the policy.
+    ///
+    /// - Parameters:
+    ///   - response: The response, which may be a redirect.
+    ///   - sent: The request that was sent.
+    ///   - isFirst: Whether it was sent for the request itself and not for a redirect.
+    func invalidate(by response: RawResponse, to sent: OutgoingRequest, isFirst: Bool) {
+        // A request that caches any method declares that it changes nothing.
+        guard !cacheIdentity.allowsAnyMethod else { return }
+        var targets = [sent.url]
+        // Cache keys have the URL before adapters; an interceptor's request to another path is unrelated.
+        let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
+        if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
+        for cache in settings.config.value.allCaches {
+            let ticket = cache === self.cacheUse?.cache ? response.cacheNote?.ticket : nil
+            cache.invalidate(targets, by: response, ignoring: ignoredParameters, ticket: ticket)
+        }
+    }
 }

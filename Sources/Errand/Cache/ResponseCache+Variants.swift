@@ -1,167 +1,240 @@
 internal import Dispatch
+internal import Foundation
+
+// The responses to requests that differ in header fields only (RFC 9111, section 4.1).
 
 extension ResponseCache {
-    /// Returns the stored response that a request selects, whatever its age (RFC 9111, section 4.1).
+    /// Returns the stored response that a request selects, whatever its age.
     ///
     /// - Parameters:
-    ///   - place: The place of the request's responses; receives the key of the stored response.
+    ///   - place: The place of the request's responses; receives what is known of it.
     ///   - stop: Ends the lookup with the send.
     ///   - limit: Until when the store is waited for, or `nil` if it is waited for however long it takes.
-    ///   - matches: Whether a stored response depends on the header fields that would be sent.
     /// - Returns: The stored response.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     func entry(
         at place: inout CachePlace,
         endedBy stop: StopSignal?,
-        until limit: DispatchTime?,
-        where matches: (CacheEntry) async throws -> Bool
+        until limit: DispatchTime?
     ) async throws -> CacheEntry {
-        place.forgetFound()
-        var own = responseBeingStored(at: place)
-        if let entry = own, !(try await matches(entry)) { own = nil }
-        if let own, !isLater(place.primary, than: own.requested.microseconds) { return own }
-        return try await storedEntry(at: &place, endedBy: stop, until: limit, orVariant: own, where: matches)
-    }
-
-    /// The response that is being stored and that a request selects, unless it was removed.
-    private func responseBeingStored(at place: CachePlace) -> CacheEntry? {
-        guard let response = storings.response(at: place) else { return nil }
-        return state.withLock { state in
-            let key = place.primary.variantIndex
-            return state.removals.allow(response.entry, for: key, since: response.ticket) ? response.entry : nil
-        }
-    }
-
-    /// Returns the entry that is stored; if only a variant can be, that which is being stored, if there is one.
-    func storedEntry(
-        at place: inout CachePlace,
-        endedBy stop: StopSignal?,
-        until limit: DispatchTime?,
-        orVariant own: CacheEntry? = nil,
-        where matches: (CacheEntry) async throws -> Bool
-    ) async throws -> CacheEntry {
-        place.forgetFound()
-        place.primaryMark = mark(of: place.primary)
+        let own = pendingVariant(at: place)
+        if let own, !isLater([place.primary], than: own.requested.microseconds) { return own }
+        if memory == nil { place.changes = state.withLock(\.changes) }
         let miss: CacheMiss
         do {
             let entry = try await entry(for: place.primary, endedBy: stop, until: limit)
-            if try await matches(entry) {
-                place.find(entry)
-                return entry
-            }
+            if place.read(plain: entry) { return entry }
             miss = .varyMismatch
         } catch let reason as CacheMiss where reason == .absent || reason == .damaged {
+            place.read(plain: nil)
             miss = reason
         }
         if let own { return own }
-        place.isPrimaryRead = true
-        guard let index = try await readIndex(&place, endedBy: stop, until: limit) else {
-            place.isLookedUp = true
-            throw miss
+        let (indexKey, ticket) = (place.primary.variantIndex, ticket)
+        do {
+            place.read(index: try await entry(for: indexKey, endedBy: stop, until: limit), since: ticket)
+        } catch let miss as CacheMiss where miss != .tooSlow {
+            place.read(index: nil, since: ticket)
         }
-        guard let key = index.key(at: place) else {
-            place.isLookedUp = true
-            throw miss == .absent ? .varyMismatch : miss
-        }
+        guard place.index != nil else { throw miss }
+        guard let key = place.indexedKey else { throw miss == .absent ? .varyMismatch : miss }
         do {
             let entry = try await entry(for: key, endedBy: stop, until: limit)
-            place.isLookedUp = true
-            guard try await matches(entry) else { throw CacheMiss.varyMismatch }
-            place.found = key
-            didUse(key, at: place.primary.variantIndex)
+            guard place.matches(entry) else { throw CacheMiss.varyMismatch }
+            place.find(variant: key)
+            didUse(key, at: indexKey)
             return entry
         } catch CacheMiss.absent {
-            place.isLookedUp = true
             throw CacheMiss.varyMismatch
         }
     }
 
-    /// Reads the index of the variants, or returns `nil` if there is none.
-    ///
-    /// - Throws: ``CacheMiss/tooSlow``, or `CancellationError`.
-    @discardableResult
-    func readIndex(
-        _ place: inout CachePlace,
-        endedBy stop: StopSignal?,
-        until limit: DispatchTime?
-    ) async throws -> VariantIndex? {
-        let ticket = ticket
-        place.indexMark = mark(of: place.primary.variantIndex)
-        do {
-            let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, until: limit)
-            (place.index, place.isIndexRead) = ((entry, ticket), true)
-            return VariantIndex(entry)
-        } catch let miss as CacheMiss where miss != .tooSlow {
-            (place.index, place.isIndexRead) = (nil, true)
-            return nil
-        }
-    }
-
-    /// Removes the stored response that was found, or all variants if none was; the send's own response may still be
-    /// stored, and that of an earlier one may not.
-    ///
-    /// - Parameters:
-    ///   - place: The place of the request's responses.
-    ///   - ticket: The send.
-    ///   - keepsLater: Whether a response without a variant, or the one that was found, stays if it was requested later.
-    func discard(_ place: CachePlace, by ticket: CacheRemovals.Ticket?, keepingLater keepsLater: Bool = false) {
-        let date = now()
-        let requested = (ticket?.date ?? date).microseconds
-        _ = storings.supersede(at: place, upTo: requested, now: date.microseconds)
-        discard(place.found ?? place.primary, by: ticket, unlessLaterThan: keepsLater ? requested : nil)
-        if place.found == nil { discard(place.primary.variantIndex, by: ticket) }
-    }
-
-    /// Removes what the response of a send makes obsolete that isn't stored itself.
-    ///
-    /// - Parameters:
-    ///   - place: The place of the request's responses.
-    ///   - ticket: The send.
-    ///   - wasAbsent: Whether nothing was stored when the send looked it up.
-    func discardObsolete(at place: CachePlace, by ticket: CacheRemovals.Ticket, wasAbsent: Bool) {
-        var place = place
-        let isOutdated = forgetOutdated(&place)
-        if isOutdated { lookUpInMemory(&place) }
-        let (requested, date) = (ticket.date.microseconds, now().microseconds)
-        let isSettled = (wasAbsent || isOutdated) && place.isLookedUp
-        if isSettled, place.found == nil {
-            _ = storings.supersede(at: place, upTo: requested, now: date)
-        } else {
-            discard(place, by: ticket, keepingLater: true)
-        }
-        // The response of an earlier send, which is still being received, is obsolete too. If all variants are removed, so
-        // is one that is earlier than these.
+    /// The variant that a request selects and that is not stored yet, unless it was removed.
+    private func pendingVariant(at place: CachePlace) -> CacheEntry? {
         state.withLock { state in
-            let variant = isSettled || place.found != nil ? nil : state.requested.time(of: place.primary.variantIndex)
-            let latest = max(requested, variant.flatMap { $0 <= date ? $0 : nil } ?? 0)
-            if !isLater(place.primary, than: latest, in: state, at: date) {
-                state.requested.note(place.primary, at: latest, isForAll: true)
-            }
-            if let key = place.indexedKey, !isLater(key, than: requested, in: state, at: date) {
-                state.requested.note(key, at: requested)
-            }
+            guard let pending = state.variants.variant(at: place) else { return nil }
+            let key = place.primary.variantIndex
+            return state.removals.allow(pending.entry, for: key, since: pending.ticket) ? pending.entry : nil
         }
-    }
-
-    /// Removes all variants of a cache key; responses that are still being received are not stored.
-    func removeVariants(of primary: CacheKey) {
-        remove(for: primary)
-        remove(for: primary.variantIndex)
     }
 
     /// Makes a variant the most recently used in memory; on disk it is with the next one that is stored.
     private func didUse(_ key: CacheKey, at indexKey: CacheKey) {
-        updateInMemory(indexKey) { entry in
-            guard var index = VariantIndex(entry), index.keys.last != key, index.keys.contains(key) else { return nil }
+        state.withLock { _ in
+            guard let entry = memory?.entry(for: indexKey), var index = VariantIndex(entry), index.keys.last != key,
+                index.keys.contains(key)
+            else { return }
             _ = index.use(key)
-            return index.entry(like: entry)
+            memory?.store(index.entry(like: entry), for: indexKey)
         }
     }
 
-    /// Changes an entry in memory only, if it is there; the closure is called under the lock.
-    private func updateInMemory(_ key: CacheKey, _ change: (CacheEntry) -> CacheEntry?) {
-        state.withLock { _ in
-            if let entry = memory?.entry(for: key).flatMap(change) { memory?.store(entry, for: key) }
+    // MARK: Storing
+
+    /// Stores a response: in memory at once, on disk soon after.
+    ///
+    /// It replaces what the request selected before. If the disk has to be read to know what that is, lookups find the response
+    /// meanwhile.
+    func store(
+        _ entry: CacheEntry,
+        at place: CachePlace,
+        since ticket: CacheRemovals.Ticket?,
+        reportingTo write: CacheWrite? = nil
+    ) {
+        var place = place
+        update(&place, supersedingUntil: entry.requested)
+        let isKnown =
+            isVariant(entry, at: place)
+            ? place.isIndexRead && place.isPlainRead
+            : place.isIndexRead || !isLater([place.primary.variantIndex], than: entry.requested.microseconds)
+        if !isKnown {
+            storeOnceRead(entry, at: place, since: ticket, reportingTo: write)
+        } else if !replace(place, by: entry, since: ticket, reportingTo: write) {
+            write?.finish(.superseded)
+        }
+    }
+
+    /// Whether a response is stored under a key of its own: if its request has fields that the server nominates.
+    private func isVariant(_ entry: CacheEntry, at place: CachePlace) -> Bool {
+        guard entry.vary.contains(where: { place.isSelecting($0.name) }) else { return false }
+        // Nothing of a response that must not be written is, and an index would be.
+        return !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
+    }
+
+    /// Adds to a place what memory and pending writes have, and drops the pending variant that a new response replaces.
+    func update(_ place: inout CachePlace, supersedingUntil requested: Date) {
+        let date = now()
+        state.withLock { state in
+            if memory == nil, place.changes != state.changes { place.forget() }
+            if let plain = known(place.primary, in: state) { place.read(plain: plain) }
+            if let index = known(place.primary.variantIndex, in: state) {
+                place.read(index: index, since: state.removals.ticket(at: date))
+            }
+            state.variants.remove(at: place, requestedUntil: requested, now: date)
+        }
+    }
+
+    /// The entry of a key in memory or pending writes, `.some(nil)` if there is none at all, or `nil` if only the disk knows.
+    private func known(_ key: CacheKey, in state: State) -> CacheEntry?? {
+        if let entry = memory?.entry(for: key) { return .some(entry) }
+        return state.pending.change(of: key) ?? (disk == nil ? .some(nil) : nil)
+    }
+
+    /// Whether a response that is stored for one of some keys was requested later than another one.
+    func isLater(_ keys: [CacheKey], than requested: Int64) -> Bool {
+        let date = now().microseconds
+        return state.withLock { state in keys.contains { isLater($0, than: requested, in: state, at: date) } }
+    }
+
+    /// Whether the entry of a key was requested later than another one, unless a clock was set back.
+    func isLater(_ key: CacheKey, than requested: Int64, in state: State, at date: Int64) -> Bool {
+        let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
+        let latest = current?.requested.microseconds ?? state.requested.time(of: key)
+        return latest.map { $0 > requested && $0 <= date } ?? false
+    }
+
+    /// Replaces the response that a request selects.
+    ///
+    /// - Returns: Whether the new one is stored: not if a later one is, or if it was removed since.
+    private func replace(
+        _ place: CachePlace,
+        by entry: CacheEntry,
+        since ticket: CacheRemovals.Ticket?,
+        reportingTo write: CacheWrite?
+    ) -> Bool {
+        let (isVariant, requested) = (isVariant(entry, at: place), entry.requested.microseconds)
+        let isHiding = !isVariant && hidesVariants(entry, at: place)
+        let old = [place.found, place.indexedKey].compactMap(\.self)
+        // A response that was requested later stays; one under the cache key may be for all requests.
+        let others = isHiding ? [place.primary.variantIndex] : [place.primary]
+        if ticket != nil, isLater(old + others, than: requested) {
+            for key in old { discard(key, unlessLaterThan: requested) }
+            return false
+        }
+        if isVariant { return storeVariant(entry, at: place, since: ticket, reportingTo: write) }
+        for key in isHiding ? [place.primary.variantIndex] : Set(old) where key != place.primary { discard(key) }
+        store(entry, for: place.primary, since: ticket, reportingTo: write)
+        return true
+    }
+
+    /// Whether a response under the cache key is found in place of variants whose fields it doesn't depend on.
+    private func hidesVariants(_ entry: CacheEntry, at place: CachePlace) -> Bool {
+        let fields = entry.vary.map(\.name)
+        if let variants = place.variants { return !Set(variants.names).isSubset(of: fields) }
+        return !place.isIndexRead && place.plainFields != fields && fields.isEmpty
+    }
+
+    /// Stores a response under the key of its variant, and removes the least recently used one if there are too many.
+    ///
+    /// - Returns: Whether it was stored: not if it was removed since.
+    private func storeVariant(
+        _ entry: CacheEntry,
+        at place: CachePlace,
+        since ticket: CacheRemovals.Ticket?,
+        reportingTo write: CacheWrite?
+    ) -> Bool {
+        let (indexKey, date) = (place.primary.variantIndex, now())
+        var (key, obsolete) = (CacheKey?.none, [CacheKey]())
+        state.withLock { state in
+            if let ticket, !state.removals.allow(entry, for: indexKey, since: ticket) { return }
+            // What was read before is current unless it was removed since.
+            let read = place.index.flatMap { read in
+                let (entry, lookup) = (read.value.entry, read.value.ticket)
+                return state.removals.allow(entry, for: indexKey, since: lookup) ? entry : nil
+            }
+            let old = known(indexKey, in: state) ?? read
+            var index = old.flatMap { VariantIndex($0) } ?? VariantIndex(names: [])
+            // The response that it replaces has hidden the variants, so they are older.
+            if let fields = place.plainFields, !Set(index.names).isSubset(of: fields) {
+                index = VariantIndex(names: [])
+            }
+            index.nominate(entry.vary.map(\.name))
+            key = index.key(at: place)
+            guard let key else { return }
+            obsolete = index.use(key)
+            var new = index.entry(like: entry)
+            // Of those that it names, the one that was requested last counts.
+            if let old, old.requested > new.requested, old.requested <= date { new.requested = old.requested }
+            put(new, for: indexKey, in: &state)
+            put(entry, for: key, reportingTo: write, in: &state)
+        }
+        guard let key else { return false }
+        if let found = place.found, found != key { obsolete.append(found) }
+        if !entry.isVetted, !keepsUnvetted(entry) { obsolete.append(key) }
+        for key in obsolete { discard(key) }
+        return true
+    }
+
+    /// Reads on the queue of writes what a response replaces, and then stores it.
+    private func storeOnceRead(
+        _ entry: CacheEntry,
+        at place: CachePlace,
+        since ticket: CacheRemovals.Ticket?,
+        reportingTo write: CacheWrite?
+    ) {
+        // What is removed meanwhile must not come back, whoever stores it.
+        let ticket = ticket ?? self.ticket
+        let number = state.withLock { state -> Int? in
+            guard let number = state.variants.add(entry, at: place, since: ticket) else { return nil }
+            // Under the lock, so that a wait for all writes follows it.
+            writes.async { [self] in
+                var place = place
+                if !place.isPlainRead { place.read(plain: storedEntry(for: place.primary)) }
+                let lookup = self.ticket
+                place.read(index: storedEntry(for: place.primary.variantIndex), since: lookup)
+                // In memory, it shows whether it was requested later.
+                if let key = place.indexedKey { _ = storedEntry(for: key) }
+                let isWanted = self.state.withLock { $0.variants.contains(number, at: place.primary) }
+                let isStored = isWanted && replace(place, by: entry, since: ticket, reportingTo: write)
+                self.state.withLock { $0.variants.remove(number, at: place.primary) }
+                if !isStored { write?.finish(.superseded) }
+            }
+            return number
+        }
+        if number == nil {
+            // In place of the newer response, the older one is removed.
+            discard(place, by: ticket)
+            write?.finish(.failed(POSIXError(.ENOBUFS)))
         }
     }
 }

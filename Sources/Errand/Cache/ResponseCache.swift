@@ -32,18 +32,17 @@ public final class ResponseCache: Sendable {
 
     /// The revalidations that run in the background.
     let revalidations = CacheRevalidations()
-    /// The responses that are stored once it is known what they replace.
-    let storings = CacheStorings()
-    /// What is known of the requests of this process.
-    let observations = CacheObservations()
 
     struct State {
         var pending = PendingWrites()
+        var variants = PendingVariants()
         /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
         var removals = CacheRemovals()
         /// The times, in microseconds, at which the stored responses were requested, because memory may not keep them.
         var requested = RecentTimes()
+        /// The lists of parameters that requests ignore: responses may be stored under URLs without them.
+        var ignoredParameters: Set<IgnoredParameters> = []
         var lastFailure: (any Error)?
     }
 
@@ -157,6 +156,13 @@ public final class ResponseCache: Sendable {
         }
     }
 
+    /// Returns the entry of a key on a queue that may block, or `nil` if it cannot be read.
+    func storedEntry(for key: CacheKey) -> CacheEntry? {
+        if let found = memory?.entry(for: key) { return found }
+        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
+        return pending ?? disk.flatMap { try? read(key, from: $0, since: changes) }
+    }
+
     /// Reads an entry and keeps it in memory, whether or not a lookup still waits for it.
     private func read(_ key: CacheKey, from disk: any CacheStore, since changes: Int) throws -> CacheEntry {
         let (result, date) = (Result { try disk.entry(for: key) }, now())
@@ -197,24 +203,22 @@ public final class ResponseCache: Sendable {
         _ entry: CacheEntry,
         for key: CacheKey,
         since ticket: CacheRemovals.Ticket?,
-        hiding index: CacheKey? = nil,
         reportingTo write: CacheWrite? = nil
     ) {
         // A response with `no-store` is never written, whatever the policy.
         let isWritten = !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
         let (requested, date) = (entry.requested.microseconds, now().microseconds)
-        let new = isWritten ? entry : nil
-        change(key, isOnDisk: entry.isVetted, to: new, reportingTo: write) { state in
-            if let ticket {
-                guard state.removals.allow(entry, for: key, since: ticket) else { return false }
-                // A response that was requested later is the newer one.
-                let isObsolete = [key, index ?? key].contains { isLater($0, than: requested, in: state, at: date) }
-                if isObsolete { return false }
+        state.withLock { state in
+            // A response that was requested later is the newer one.
+            if let ticket,
+                !state.removals.allow(entry, for: key, since: ticket)
+                    || isLater(key, than: requested, in: state, at: date)
+            {
+                write?.finish(.superseded)
+                return
             }
-            state.requested.note(key, at: requested, isForAll: !isWritten || entry.vary.isEmpty)
-            memory?.store(entry, for: key)
             if !isWritten { write?.finish(.inMemory) }
-            return true
+            put(entry, for: key, isWritten: isWritten, reportingTo: write, in: &state)
         }
         // What only memory may have, and cannot keep, must not leave an older one on disk.
         if !entry.isVetted, !keepsUnvetted(entry) { discard(key) }
@@ -223,52 +227,22 @@ public final class ResponseCache: Sendable {
     /// Whether memory is large enough for an entry whose request could not be asked for its veto.
     func keepsUnvetted(_ entry: CacheEntry) -> Bool { memory?.canStore(entry) ?? false }
 
-    /// Removes the entry of a key, which is of no use to a send.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - ticket: The send, whose own response may still be stored; that of an earlier one may not. If it is `nil`, any may.
-    ///   - requested: An entry that was requested later than that stays; `nil` if none does.
-    func discard(
-        _ key: CacheKey,
-        by ticket: CacheRemovals.Ticket? = nil,
-        unlessLaterThan requested: Int64? = nil
-    ) {
-        let date = now()
-        change(key, to: nil) { state in
-            if let requested, isLater(key, than: requested, in: state, at: date.microseconds) { return false }
-            if let ticket {
-                // The response to an earlier request is not stored any more.
-                let time = max(ticket.date.microseconds, state.requested.time(of: key) ?? 0)
-                state.requested.note(key, at: time, isForAll: state.requested.timeForAll(of: key) != nil)
-            }
-            memory?.remove(for: key)
-            return true
-        }
-    }
-
-    /// Changes the entry of a key on disk soon after it has changed in memory; `nil` removes it there.
-    ///
-    /// The closure changes the memory, under the lock, and returns whether anything changes.
-    private func change(
-        _ key: CacheKey,
-        isOnDisk: Bool = true,
-        to entry: CacheEntry?,
+    /// Stores an entry, under the lock: in memory at once, on disk soon after.
+    func put(
+        _ entry: CacheEntry,
+        for key: CacheKey,
+        isWritten: Bool = true,
         reportingTo write: CacheWrite? = nil,
-        _ changeMemory: (inout State) -> Bool
+        in state: inout State
     ) {
-        state.withLock { state in
-            guard changeMemory(&state) else {
-                write?.finish(.superseded)
-                return
-            }
-            state.changes &+= 1
-            guard disk != nil, isOnDisk else {
-                let isKept = entry.flatMap { memory?.canStore($0) } ?? false
-                write?.finish(disk != nil ? .inMemory : isKept ? .stored : .failed(POSIXError(.EFBIG)))
-                return
-            }
-            enqueue(entry, for: key, reportingTo: write, in: &state)
+        state.requested.note(key, at: entry.requested.microseconds)
+        state.changes &+= 1
+        memory?.store(entry, for: key)
+        if disk != nil, entry.isVetted {
+            enqueue(isWritten ? entry : nil, for: key, reportingTo: write, in: &state)
+        } else {
+            let isStored = disk == nil && memory?.canStore(entry) == true
+            write?.finish(disk != nil ? .inMemory : isStored ? .stored : .failed(POSIXError(.EFBIG)))
         }
     }
 }

@@ -3,6 +3,20 @@ internal import Foundation
 /// A request's decision whether a response may be stored, if it can be called in any context.
 typealias CacheVeto = @Sendable (Payload, RawResponse) -> Bool
 
+/// The stages behind the cache.
+struct CacheSurroundings: Sendable {
+    /// Sends the request, or has the server validate a stored response.
+    let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> AcceptedResponse
+    /// Runs stages 7 and 8 on a stored response, as if it had just been received.
+    let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
+    /// Runs work in the background, as a send of its own that can be ended like any other.
+    let inBackground: @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> Outcome) async -> Ended
+    let timeline: Timeline
+
+    /// How work in the background ended, and the context of its send.
+    typealias Ended = (outcome: Outcome, context: RequestContext)
+}
+
 /// Stages 4 and 9: returns stored responses, and prepares received ones for storing.
 ///
 /// A response is stored once the request has allowed it and the model is created, before it is returned to the caller.
@@ -44,6 +58,18 @@ struct ResponseCacheStage: Sendable {
             return try await CacheLookup(prepared, use, in: surroundings).forecast()
         } catch let miss as CacheMiss {
             return .miss(miss)
+        }
+    }
+}
+
+extension CacheLookup {
+    fileprivate func forecast() async throws -> CacheForecast {
+        if storesForGet { return .miss(.methodNotCached) }
+        guard policy.lookupTime == .beforeRequest else { return .miss(.bypassed) }
+        var place = place
+        switch try await lookUp(at: &place).decision {
+        case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
+        case .miss(let reason, _): return .miss(reason)
         }
     }
 }

@@ -134,7 +134,7 @@ extension CacheControl {
         entry.vary.allSatisfy { $0.name != "*" && $0.digest == digest(request, $0.name) }
     }
 
-    /// A value may be a secret, so only its digest is kept; an empty one is that of a field that the request doesn't have.
+    /// A value may be a secret, so only its digest is kept; an empty text stands for a field that the request doesn't have.
     static func digest(_ headers: HTTPHeaders, _ name: String) -> String {
         NormalizedField.value(of: name, in: headers).map { SHA256.hexadecimal($0.utf8) } ?? ""
     }

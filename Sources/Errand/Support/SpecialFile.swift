@@ -37,3 +37,37 @@ extension POSIXError {
     /// The error of the system call that has just failed on this thread.
     static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }
+
+extension stat {
+    /// The size, at most 1 TiB, so that the sizes of all files of a folder can be added, whatever they are.
+    var size: Int64 { min(max(0, Int64(st_size)), 1 << 40) }
+
+    /// The time at which the content last changed, in nanoseconds since 1970.
+    var changed: Int64 {
+        #if canImport(Darwin)
+        let time = st_mtimespec
+        #else
+        let time = st_mtim
+        #endif
+        return time.nanoseconds
+    }
+}
+
+extension timespec {
+    /// The exact current time; a time that the system sets by itself is some milliseconds coarse.
+    static var now: timespec {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return time
+    }
+
+    var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
+
+    /// Sets the time at which a file was last used; has no effect on a read-only file system.
+    func set(on descriptor: Int32) {
+        withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
+            times.initialize(repeating: self)
+            futimens(descriptor, times.baseAddress)
+        }
+    }
+}

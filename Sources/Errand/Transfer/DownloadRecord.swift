@@ -8,7 +8,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     var version = Self.currentVersion
     /// A random text that the digests contain, so that equal ones are not seen to be equal.
     var salt: String
-    /// A digest of the content and the user, of which no more is written.
+    /// A digest of the content and the user; nothing else about them is written.
     var identity: String
     /// A digest of the URL of the response, after redirects: two mirrors may use one tag for two contents.
     var location: String

@@ -3,7 +3,7 @@ public import Foundation
 /// A request whose response is downloaded to a file, made by ``Request/downloading(to:_:)``.
 ///
 /// It is sent like any other request: alone, in a batch or a chain, with a handle, or in a scope. It is not stored in a cache,
-/// and ``Limits/maximumBodySize`` applies only if the request itself sets it, then to the whole file. An error response is read
+/// and ``Limits/maximumBodySize`` applies only if the request itself sets it, then to the complete file. An error response is read
 /// into memory and passes the filter of the wrapped request.
 public struct DownloadRequest<Base: Request>: RequestWrapper, ReceivingRequest {
     /// The downloaded file.
@@ -60,8 +60,8 @@ extension Request {
     /// - Parameters:
     ///   - target: The file, or an existing folder. In a folder, the file is named by `Content-Disposition`, or else by the
     ///     URL's path, and replaces one of that name, unless ``DownloadOptions/keepsExistingFiles`` is set. A folder that does
-    ///     not exist is an error if the URL ends with a slash, such as with `directoryHint: .isDirectory`; otherwise the URL is
-    ///     that of the file.
+    ///     not exist is an error if the URL ends with a slash, such as with `directoryHint: .isDirectory`; otherwise the URL
+    ///     is the file itself.
     ///   - options: What the download has to result in.
     /// - Returns: The request.
     public func downloading(to target: URL, _ options: DownloadOptions = DownloadOptions()) -> DownloadRequest<Self> {
@@ -95,7 +95,7 @@ public struct DownloadOptions: Sendable, Hashable, Codable {
         self.keepsExistingFiles = keepsExistingFiles
     }
 
-    /// - Throws: ``NetworkError`` if a value cannot be that of any file.
+    /// - Throws: ``NetworkError`` if no file can have such a value.
     func check() throws(NetworkError) {
         if let sha256, sha256.utf8.count != 64 || !sha256.utf8.allSatisfy(\.isHexDigit) {
             throw NetworkError(.unencodable("the expected SHA-256 is not 64 hexadecimal digits"))

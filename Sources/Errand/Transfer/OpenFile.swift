@@ -80,7 +80,7 @@ final class OpenFile: Sendable {
 
     /// Gives a file a second name, or, if something has that, the name with a number at its end.
     ///
-    /// No other caller gets the same one. Where the file system has no links, it is that of an empty file.
+    /// No other caller gets the same one. If the file system has no links, an empty file gets the name.
     ///
     /// - Parameters:
     ///   - path: The path with the second name.
@@ -212,7 +212,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// The error of a file, with the name of its folder, but not with those of the folders around it, which may be private.
+    /// The error of a file, with the name of its folder, but without the folders around it, which may be private.
     static func unusable(_ path: String, _ detail: String, because error: (any Error)? = nil) -> NetworkError {
         let folder = path.split(separator: "/").dropLast().last { $0 != "." }.map { " in '\($0)'" } ?? ""
         return NetworkError(.fileUnusable("'\(name(path))'\(folder): \(detail)"), underlying: error)

@@ -102,6 +102,49 @@ final class OpenExchanges: Sendable {
 }
 
 extension SessionExchange {
+    /// The maximum idle time: not negative, and small enough that clocks can add it to their time.
+    var idleTimeout: Duration { min(max(.zero, options.idleTimeout), .seconds(Int32.max)) }
+
+    /// The remaining idle time, or `nil` if the exchange has ended or was stopped.
+    func idleTimeLeft() -> Duration? {
+        state.withLock { state in
+            guard !state.hasEnded, !state.isCancelled else { return nil }
+            // Without a task it still waits for its start.
+            guard state.task != nil, let last = state.lastActivity else { return idleTimeout }
+            // A sender that waits for the reader is not idle.
+            return idleTimeout - (Moment.now - max(last, state.stream?.pausedUntil ?? last))
+        }
+    }
+
+    /// Renews the reception if the exchange has reached the age for it.
+    ///
+    /// There may be no connection yet, or the request may not have been sent. So the age doubles each time, and if the
+    /// request has a body, it increases by one second at most.
+    ///
+    /// - Returns: The time until the next renewal, or `nil` if there is none.
+    func renewIfDue() -> Duration? {
+        let (rest, task) = state.withLock { state -> (Duration?, URLSessionTask?) in
+            guard !state.hasEnded, !state.isCancelled, let age = state.renewalAge else { return (nil, nil) }
+            guard let task = state.task, let began = state.times.startedMoment else { return (age, nil) }
+            let now = Moment.now
+            guard now - began >= age else { return (age - (now - began), nil) }
+            let pause = request.body.isEmpty ? now - began : min(now - began, .seconds(1))
+            state.renewalAge = now - began + pause
+            return (pause, task)
+        }
+        if let task { SessionReception.renew(task) { [weak self] in self?.mayRenew ?? false } }
+        return rest
+    }
+
+    /// Whether the exchange runs, and is not paused for its reader.
+    private var mayRenew: Bool {
+        state.withLock { state in !state.hasEnded && !state.isCancelled && state.stream?.isPaused != true }
+    }
+
+    func timeOut() { fail(NetworkError(.idleTimeout(options.idleTimeout))) }
+
+    func noteActivity() { state.withLock { $0.lastActivity = .now } }
+
     /// Whether nothing was sent or received for longer than the idle timeout.
     fileprivate var isSilent: Bool { idleTimeLeft().map { $0 <= .zero } ?? false }
 }

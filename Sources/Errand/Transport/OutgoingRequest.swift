@@ -48,7 +48,7 @@ public struct OutgoingRequest: Sendable {
         _modify { yield &parts.value.credential }
     }
 
-    /// The path as the request declares it, which is shown in place of that of the URL; `nil` after a redirect.
+    /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
     var declared: DeclaredPath? {
         get { parts.value.declared }
         _modify { yield &parts.value.declared }

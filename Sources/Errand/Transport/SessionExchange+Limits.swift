@@ -41,6 +41,31 @@ extension SessionExchange {
         let size = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
         return size <= options.maximumHeaderSize ? nil : NetworkError(.headerSectionTooLarge)
     }
+
+    /// Returns the response with a body, unless its header section is missing or exceeds the limit.
+    func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
+        guard let headerSection = state.headerSection else { return .failure(NetworkError(.closedWithoutResponse)) }
+        let headers = HTTPHeaders(reading: { headerSection.fields })
+        if let rejection = rejection(of: headers) { return .failure(rejection) }
+        return .success(
+            TransportResponse(
+                statusCode: headerSection.statusCode,
+                headers: headers,
+                body: body,
+                timings: state.times
+            )
+        )
+    }
+
+    /// Returns the error of an exchange that has ended, or `nil` if it has succeeded.
+    func failure(of error: (any Error)?, _ state: State) -> (any Error)? {
+        if let rejection = state.rejection { return rejection }
+        guard let error else {
+            return state.headerSection?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
+        }
+        if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
+        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: state.headerSection != nil)
+    }
 }
 
 extension HTTPURLResponse {

@@ -9,7 +9,7 @@ internal import FoundationNetworking
 /// The header section is final only when a byte of the body or the completion arrives, because interim responses are
 /// reported like any other; each new header section replaces the previous one.
 final class SessionExchange: StoppableExchange {
-    private struct State {
+    struct State {
         var headerSection: HTTPURLResponse?
         var times = TransportTimings()
         var task: URLSessionTask?
@@ -34,10 +34,10 @@ final class SessionExchange: StoppableExchange {
         var renewalAge = SessionPlatform.firstRenewal
     }
 
-    private let request: OutgoingRequest
+    let request: OutgoingRequest
     let options: TransportOptions
     private let cancellations: SessionCancellations
-    private let state = Lock(State())
+    let state = Lock(State())
     private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
     init(request: OutgoingRequest, options: TransportOptions, cancellations: SessionCancellations) {
@@ -90,7 +90,7 @@ final class SessionExchange: StoppableExchange {
     func bodyStream() -> InputStream? {
         request.body.stream(
             onRead: { [weak self] in self?.noteActivity() },
-            onFailure: { [weak self] in self?.failReadingBody($0) }
+            onFailure: { [weak self] in self?.fail($0) }
         )
     }
 
@@ -101,17 +101,9 @@ final class SessionExchange: StoppableExchange {
 
     /// Returns the stream to send the body with once more, on another connection.
     ///
-    /// A kept-alive connection died without a byte of a response, and it is not known whether the request was received.
-    ///
-    /// If the request must not be sent twice, the exchange fails at once. At most the header section of a second request is
-    /// sent then; without its body that is not a request.
-    func renewedBodyStream() -> InputStream? {
-        guard !isCancelled else { return OutgoingBody.brokenStream() }
-        if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
-        state.withLock { $0.rejection = $0.rejection ?? NetworkError(.closedWithoutResponse) }
-        stop()
-        return OutgoingBody.brokenStream()
-    }
+    /// A kept-alive connection died without a byte of a response, and it is not known whether the request was received. If
+    /// it must not be sent twice, the exchange fails at once. At most the header section of a second request is sent then.
+    func renewedBodyStream() -> InputStream? { mayRepeat() ? bodyStream() : OutgoingBody.brokenStream() }
 
     /// Sends the request once more with another task, or fails: the connection died under a body that was given as data,
     /// which URLSession cannot read again.
@@ -121,12 +113,7 @@ final class SessionExchange: StoppableExchange {
     ///   - start: Starts another one on a new connection.
     /// - Returns: Whether there will be another task.
     func restart(insteadOf task: URLSessionTask, _ start: @escaping @Sendable () -> Void) -> Bool {
-        guard !isCancelled else { return false }
-        guard request.mayBeSentTwice, request.body.isReplayable else {
-            state.withLock { $0.rejection = $0.rejection ?? NetworkError(.closedWithoutResponse) }
-            stop()
-            return false
-        }
+        guard mayRepeat() else { return false }
         state.withLock { state in (state.task, state.retired) = (nil, task) }
         cancellations.queue.async {
             task.cancel()
@@ -149,59 +136,19 @@ final class SessionExchange: StoppableExchange {
         outcome.deliver(.failure(error))
     }
 
-    // MARK: The idle timeout, and renewals
-
-    /// The maximum idle time: not negative, and small enough that clocks can add it to their time.
-    var idleTimeout: Duration { min(max(.zero, options.idleTimeout), .seconds(Int32.max)) }
-
-    /// The remaining idle time, or `nil` if the exchange has ended or was stopped.
-    func idleTimeLeft() -> Duration? {
-        state.withLock { state in
-            guard !state.hasEnded, !state.isCancelled else { return nil }
-            // Without a task it still waits for its start.
-            guard state.task != nil, let last = state.lastActivity else { return idleTimeout }
-            // A sender that waits for the reader is not idle.
-            return idleTimeout - (Moment.now - max(last, state.stream?.pausedUntil ?? last))
-        }
+    /// Returns whether the request may be sent once more; if not, the exchange fails.
+    private func mayRepeat() -> Bool {
+        guard !isCancelled else { return false }
+        if request.mayBeSentTwice, request.body.isReplayable { return true }
+        fail(NetworkError(.closedWithoutResponse))
+        return false
     }
 
-    /// Renews the reception if the exchange has reached the age for it.
-    ///
-    /// There may be no connection yet, or the request may not have been sent. So the age doubles each time, and if the
-    /// request has a body, it increases by one second at most.
-    ///
-    /// - Returns: The time until the next renewal, or `nil` if there is none.
-    func renewIfDue() -> Duration? {
-        let (rest, task) = state.withLock { state -> (Duration?, URLSessionTask?) in
-            guard !state.hasEnded, !state.isCancelled, let age = state.renewalAge else { return (nil, nil) }
-            guard let task = state.task, let began = state.times.startedMoment else { return (age, nil) }
-            let now = Moment.now
-            guard now - began >= age else { return (age - (now - began), nil) }
-            let pause = request.body.isEmpty ? now - began : min(now - began, .seconds(1))
-            state.renewalAge = now - began + pause
-            return (pause, task)
-        }
-        if let task { SessionReception.renew(task) { [weak self] in self?.mayRenew ?? false } }
-        return rest
-    }
-
-    /// Whether the exchange runs, and is not paused for its reader.
-    private var mayRenew: Bool {
-        state.withLock { state in !state.hasEnded && !state.isCancelled && state.stream?.isPaused != true }
-    }
-
-    /// Fails the exchange with the error of a body, which a stream cannot report itself.
-    private func failReadingBody(_ error: any Error) {
+    /// Fails the exchange, such as with the error of a body, which a stream cannot report itself.
+    func fail(_ error: any Error) {
         state.withLock { $0.rejection = $0.rejection ?? error }
         stop()
     }
-
-    func timeOut() {
-        state.withLock { $0.rejection = $0.rejection ?? NetworkError(.idleTimeout(options.idleTimeout)) }
-        stop()
-    }
-
-    func noteActivity() { state.withLock { $0.lastActivity = .now } }
 
     // MARK: Callbacks, on the queue of all sessions
 
@@ -298,28 +245,5 @@ final class SessionExchange: StoppableExchange {
         state.isSettled = true
         response.body = ResponseBody(chunks: SpillingChunksReader(stream))
         return Ready(.success(response), stream: (stream, beginning))
-    }
-
-    private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
-        guard let headerSection = state.headerSection else { return .failure(NetworkError(.closedWithoutResponse)) }
-        let headers = HTTPHeaders(reading: { headerSection.fields })
-        if let rejection = rejection(of: headers) { return .failure(rejection) }
-        return .success(
-            TransportResponse(
-                statusCode: headerSection.statusCode,
-                headers: headers,
-                body: body,
-                timings: state.times
-            )
-        )
-    }
-
-    private func failure(of error: (any Error)?, _ state: State) -> (any Error)? {
-        if let rejection = state.rejection { return rejection }
-        guard let error else {
-            return state.headerSection?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
-        }
-        if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
-        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: state.headerSection != nil)
     }
 }

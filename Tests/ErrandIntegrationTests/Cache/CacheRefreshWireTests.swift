@@ -67,26 +67,4 @@ import Testing
         }
         #expect(wrong == 0 && count.withLock { $0 } == rounds + 1, "\(count.withLock { $0 } - 1) in \(rounds) rounds")
     }
-
-    /// A caller that has read the stale response before a revalidation ended does not start another one after it.
-    @Test func lookupFromBeforeTheEndOfARevalidationStartsNone() async {
-        let revalidations = CacheRevalidations()
-        let count = Lock(0)
-        let key = CacheKey("a")
-        func start(_ key: CacheKey, since mark: CacheRevalidations.Mark) {
-            revalidations.start(key, since: mark) {
-                count.withLock { $0 += 1 }
-            } report: { _ in
-            }
-        }
-        let early = revalidations.mark
-        start(key, since: early)
-        while revalidations.count > 0 { await Task.yield() }
-        start(key, since: early)
-        #expect(revalidations.count == 0)
-        start(CacheKey("b"), since: early)
-        start(key, since: revalidations.mark)
-        while revalidations.count > 0 { await Task.yield() }
-        #expect(count.withLock { $0 } == 3)
-    }
 }

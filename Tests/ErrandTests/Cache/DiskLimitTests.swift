@@ -124,15 +124,6 @@ import Testing
         #expect(!isStored(9) && isStored(10))
     }
 
-    @Test func ownPredecessorIsRemovedBeforeOthers() throws {
-        let store = store(maximumSize: 3_500)
-        for number in 0..<2 { try store.store(kilobyte(), for: key(number)) }
-        let long = CacheEntry.sample(String(repeating: "x", count: 1_700))
-        try store.store(long, for: key(1))
-        #expect(isStored(0) && isStored(1))
-        #expect(folder.totals.size <= 3_500)
-    }
-
     @Test func usesOfThousandsOfEntriesAreRemembered() {
         var uses = RecentTimes()
         #expect(uses.time(of: key(0)) == nil)
@@ -145,20 +136,10 @@ import Testing
     @Test func timesOfAResponseAndItsIndexAreApart() {
         var times = RecentTimes()
         for number in 0..<100 {
-            times.note(key(number), at: 1, isForAll: true)
+            times.note(key(number), at: 1)
             times.note(key(number).variantIndex, at: 2)
             #expect(times.time(of: key(number)) == 1 && times.time(of: key(number).variantIndex) == 2)
-            #expect(times.timeForAll(of: key(number)) == 1 && times.timeForAll(of: key(number).variantIndex) == nil)
         }
-    }
-
-    @Test func aTimeThatIsNotedAgainHasAnotherMark() {
-        var times = RecentTimes()
-        #expect(times.mark(of: key(0)) == 0)
-        times.note(key(0), at: 1)
-        let mark = times.mark(of: key(0))
-        times.note(key(0), at: 1)
-        #expect(mark != 0 && times.mark(of: key(0)) != mark)
     }
 
     // MARK: Damage
