@@ -83,10 +83,17 @@ extension ResponseCache {
     ) {
         var place = place
         update(&place, supersedingUntil: entry.requested)
-        let isKnown =
-            isVariant(entry, at: place)
-            ? place.isIndexRead && place.isPlainRead
-            : place.isIndexRead || !isLater([place.primary.variantIndex], than: entry.requested.microseconds)
+        let isKnown: Bool
+        if isVariant(entry, at: place) {
+            isKnown = place.isIndexRead && place.isPlainRead
+        } else {
+            let (index, fields) = (place.primary.variantIndex, entry.vary.map(\.name))
+            // A response for all requests replaces the index, and one with the same fields has done that before.
+            isKnown =
+                place.isIndexRead
+                || (fields.isEmpty || fields == place.plainFields)
+                    && !isLater([index], than: entry.requested.microseconds)
+        }
         if !isKnown {
             storeOnceRead(entry, at: place, since: ticket, reportingTo: write)
         } else if !replace(place, by: entry, since: ticket, reportingTo: write) {
