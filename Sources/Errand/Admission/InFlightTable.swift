@@ -37,7 +37,7 @@ struct InFlightTable: Sendable {
     private(set) var fetches = Table<DuplicateKey, Fetch>()
     /// The shared fetches that have to end, with the sends that wait for their ends, because user code still runs in them.
     private var ending = Table<Int, Fetch>()
-    /// When the sends of each identity were admitted; beyond the limit, those of the longest ago are forgotten.
+    /// The times when sends of each identity were admitted; beyond the limit, the oldest ones are forgotten.
     private var intervals = HostTable<DuplicateKey, Interval>(limit: InFlightTable.maximumIntervalCount)
     private var lastID = 0
 

@@ -170,7 +170,7 @@ private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throw
     }
 }
 
-/// The steps to the pages of a list, none of which leads to another origin or to a page that was requested already.
+/// The steps to the pages of a list, which never lead to another origin or to a page that was requested already.
 private struct PageLinks<Model> {
     private let rule: PageRule<Model>
     private let sequence: SendSequence

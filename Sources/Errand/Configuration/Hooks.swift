@@ -1,6 +1,6 @@
 public import Foundation
 
-// What the config and services let run for each request, besides interceptors.
+// The hooks of the config and services for each request, besides interceptors.
 
 /// A type that changes the URL of a request after it was joined with the base URL and before its parameters are added.
 ///

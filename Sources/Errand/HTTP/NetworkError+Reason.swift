@@ -7,13 +7,13 @@ extension NetworkError {
         /// The URL cannot be used: it has no host, another scheme than http or https, or a spelling that the transport or
         /// App Transport Security does not accept, or a path needs a base URL and there is none. The text is the reason.
         case invalidURL(String)
-        /// The request cannot be sent as it is, such as for its method, a header field, its body or its type. The text says what
-        /// is wrong and what to do.
+        /// The request cannot be sent, such as because of its method, a header field, its body or its type. The text is the
+        /// problem and what to do.
         case invalidRequest(String)
         /// Parameters, a body or a credential cannot be represented in the chosen format.
         case unencodable(String)
         /// The link to the next page leads to another origin, to an earlier page, or nowhere, or there are too many pages; the
-        /// text says which.
+        /// text is the reason.
         case invalidLink(String)
 
         // The request was rejected by a client-side policy.
@@ -48,7 +48,7 @@ extension NetworkError {
         /// The proxy of the environment rejected the connection to the host with this status; 407 means that it
         /// requires credentials.
         case proxyRefused(statusCode: Int)
-        /// The host name of the proxy could not be resolved, or it accepts no connections at its port; the text says which.
+        /// The host name of the proxy could not be resolved, or it accepts no connections at its port; the text is the reason.
         case proxyUnreachable(String)
         /// The proxy of the environment or the configuration has a scheme or a spelling that is not supported.
         case invalidProxy
@@ -65,7 +65,7 @@ extension NetworkError {
 
         // The body of the request failed, so the request was not sent completely.
         /// A file of the body could not be read while it was sent, or was changed or replaced after the request was built, or a
-        /// ``BodyReader`` returned an impossible count; the text says which. An error that a source itself throws reaches
+        /// ``BodyReader`` returned an impossible count; the text is the reason. An error that a source itself throws reaches
         /// the caller unchanged.
         case bodyUnreadable(String)
 
@@ -82,7 +82,7 @@ extension NetworkError {
         case tlsHandshakeFailed(String)
 
         // The response is not valid HTTP.
-        /// The status line, a header field, the framing or the range of the response is not valid; the text says which.
+        /// The status line, a header field, the framing or the range of the response is not valid; the text is the reason.
         case invalidResponse(String)
         /// The header section of the response is larger than the transport accepts.
         case headerSectionTooLarge
@@ -101,7 +101,7 @@ extension NetworkError {
         /// The decoded body is larger than this number of bytes.
         case bodyTooLarge(limit: Int)
         /// The decoded body is a large multiple of its `Content-Length`, as in a decompression bomb, or a line or an event
-        /// of a stream is too long; the text says which, and names the limit.
+        /// of a stream is too long; the text is the reason, with the limit.
         case tooLarge(String)
         /// The body is not valid JSON, or is nested too deep.
         case invalidJSON(JSONError)
@@ -122,7 +122,7 @@ extension NetworkError {
         case fileUnusable(String)
         /// Another download to the same file is running, in this process or another one; the text is its name.
         case downloadInProgress(String)
-        /// The downloaded bytes have another SHA-256, or are more or less, than expected; the text says which.
+        /// The downloaded bytes have another SHA-256, or are more or less, than expected; the text is the reason.
         case unexpectedContent(String)
 
         /// The system's error message, with secrets removed.

@@ -7,7 +7,7 @@ internal import Foundation
 /// the host and the path as the request declares it, but no query, no header value except a media type or a range, and from a
 /// body only names of members; see ``description``.
 public struct NetworkError: Error, Sendable {
-    /// What is known of the failure.
+    /// The facts about the failure.
     struct Details: Sendable {
         let reason: Reason
         var method: HTTPMethod?

@@ -1,4 +1,4 @@
-// What ends a send: its deadline, a cancellation, or its result.
+// The end of a send: by its deadline, a cancellation, or its result.
 
 extension Pipeline {
     /// Delivers a failure, or the response if there is none; returns whether that is delivered unchanged.

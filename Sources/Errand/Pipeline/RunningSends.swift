@@ -103,7 +103,7 @@ struct RunningSends: Sendable {
         if place >= 0 { _ = state.withLock { $0.running.remove(at: place) } }
     }
 
-    /// Records a sequence, until it is deallocated; not that of a refresh, as in ``note(_:)`` of a send.
+    /// Records a sequence, until it is deallocated; a refresh's is not recorded, as in ``note(_:)`` of a send.
     func note(_ sequence: SendSequence) {
         guard !RefreshScope.isActive else { return }
         state.withLock { $0.sequences[ObjectIdentifier(sequence)] = Sequence(object: sequence) }
@@ -131,7 +131,7 @@ struct RunningSends: Sendable {
     ///   - isEverything: Whether requests end, too, that have not begun and so have no context.
     ///   - predicate: Which of the others, by their contexts.
     func cancelAll(everything isEverything: Bool = false, where predicate: (RequestContext) -> Bool) {
-        // Before their sends, none of which has then failed by itself, and what begins in them from now on ends by itself.
+        // Before their sends, so that no send has failed by itself, and sends that begin in them from now on end by themselves.
         for sequence in state.withLock({ $0.sequences.values.compactMap(\.object) })
         where isEverything || sequence.latestContext.map(predicate) == true {
             sequence.stop()

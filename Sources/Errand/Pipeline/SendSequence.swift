@@ -32,7 +32,7 @@ final class SendSequence: Sendable {
     ///
     /// - Parameters:
     ///   - sends: The running sends of the agent.
-    ///   - end: Ends a batch, a chain, or many requests, each of which has a result of its own, and returns at once; `nil` for
+    ///   - end: Ends a batch, a chain, or many requests with a result for each, and returns at once; `nil` for
     ///     the sequence of a reader.
     init(_ sends: RunningSends, endedBy end: (@Sendable () -> Void)? = nil) {
         (self.sends, self.end, isOfReader) = (sends, end, end == nil)

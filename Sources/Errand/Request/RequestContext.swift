@@ -35,7 +35,7 @@ public struct RequestContext: Sendable, Identifiable {
     /// The values that the request or an earlier stage passes to later stages.
     public var attributes: [String: any Sendable]
 
-    /// What hardly changes, behind one reference, because a context is copied often.
+    /// The values that hardly change, behind one reference, because a context is copied often.
     private struct Facts: Sendable {
         let typeName: String
         var method: HTTPMethod

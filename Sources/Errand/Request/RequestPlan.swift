@@ -102,7 +102,7 @@ extension RequestPlan {
         let authorization = settings.authorization
         let isOther = !prepared.credentials.areSent && authorization.source < .request
         let isWithheld = isOther && authorization.value != .anonymous
-        // The library's default says nothing about a session.
+        // The library's default is not about a session.
         let own = authorization.source == .library ? "none" : "\(authorization.value)"
         add("authorization", isWithheld ? "withheld: another origin" : own, authorization.source)
         add("credentials", prepared.credentials.description, level(prepared.credentials.policy != .ownOrigins))
