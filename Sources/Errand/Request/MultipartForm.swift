@@ -69,7 +69,7 @@ public struct MultipartForm: Sendable {
     /// Appends a file, which is read while it is sent.
     ///
     /// The file that is sent is the one that exists when the request is built. If it changes afterward, the send fails
-    /// with ``NetworkError/Reason/bodyChanged(_:)``.
+    /// with ``NetworkError/Reason/bodyUnreadable(_:)``.
     ///
     /// - Parameters:
     ///   - url: The URL of the file.

@@ -68,7 +68,7 @@ public struct RequestBody: Sendable {
     ///
     /// The file that is sent is the one that exists when the request is built, which fails with
     /// ``NetworkError/Reason/fileUnusable(_:)`` if it cannot be read. If the file is changed or replaced
-    /// afterward, also between two attempts, the send fails with ``NetworkError/Reason/bodyChanged(_:)``, and the server
+    /// afterward, also between two attempts, the send fails with ``NetworkError/Reason/bodyUnreadable(_:)``, and the server
     /// never receives a complete request. The body of an empty file is empty.
     ///
     /// - Parameters:
@@ -95,7 +95,7 @@ public struct RequestBody: Sendable {
     ///
     /// - Parameters:
     ///   - byteCount: The number of bytes of all chunks, or `nil` if it is not known; the body is then sent in chunks. If
-    ///     there are fewer or more bytes, the attempt fails with ``NetworkError/Reason/bodyLengthMismatch(expected:)``.
+    ///     there are fewer or more bytes, the attempt fails with ``NetworkError/Reason/invalidRequest(_:)``.
     ///   - contentType: The `Content-Type`; one in the request's headers takes precedence.
     ///   - isReplayable: Whether the outer closure can be called again and supplies the same bytes. If not, the request is
     ///     sent once: without retries, and without redirects and refreshes that would need the body again.

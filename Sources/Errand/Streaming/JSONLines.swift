@@ -14,7 +14,7 @@ extension ResponseStream {
     /// - Parameters:
     ///   - type: The type of the values.
     ///   - maximumByteCount: The maximum size of a line. A longer one fails with
-    ///     ``NetworkError/Reason/lineTooLong(limit:)``, without being read further. The default is 1 MiB.
+    ///     ``NetworkError/Reason/tooLarge(_:)``, without being read further. The default is 1 MiB.
     /// - Returns: The values.
     public func jsonLines<T: Decodable & Sendable>(
         of type: T.Type,

@@ -39,7 +39,7 @@ struct LineSplitter: Sendable {
 
     /// Returns the next line without its end, or `nil` if more bytes are needed.
     ///
-    /// - Throws: ``NetworkError/Reason/lineTooLong(limit:)``.
+    /// - Throws: ``NetworkError/Reason/tooLarge(_:)``.
     mutating func next() throws(NetworkError) -> Data? {
         while true {
             guard position < chunk.count else { return nil }
@@ -73,7 +73,7 @@ struct LineSplitter: Sendable {
 
     /// Returns the last line if the body does not end with the end of one, or `nil`.
     ///
-    /// - Throws: ``NetworkError/Reason/lineTooLong(limit:)``.
+    /// - Throws: ``NetworkError/Reason/tooLarge(_:)``.
     mutating func last() throws(NetworkError) -> Data? {
         guard !pending.isEmpty else { return nil }
         // A CR at the end belongs to the line if no LF follows.

@@ -15,7 +15,7 @@ extension ResponseStream {
     /// They end with the response; `events(for:)` of ``Agent`` reconnects.
     ///
     /// - Parameter maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1
-    ///   MiB. A larger one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.
+    ///   MiB. A larger one fails with ``NetworkError/Reason/tooLarge(_:)``.
     /// - Returns: The events.
     public func events(maximumEventSize: Int = 1 << 20) -> ResponseEvents {
         ResponseEvents(stream: self, maximumEventSize: maximumEventSize)

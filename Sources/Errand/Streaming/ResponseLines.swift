@@ -9,7 +9,7 @@ extension ResponseStream {
     /// Returns the lines of the body, as text in the response's charset, or UTF-8 if it has none.
     ///
     /// - Parameter maximumByteCount: The maximum size of a line without its end. A longer one fails with
-    ///   ``NetworkError/Reason/lineTooLong(limit:)``, without being read further. The default is 1 MiB.
+    ///   ``NetworkError/Reason/tooLarge(_:)``, without being read further. The default is 1 MiB.
     /// - Returns: The lines. A line ends with LF or CRLF, and the last one need not have an end.
     public func lines(maximumByteCount: Int = 1 << 20) -> ResponseLines {
         ResponseLines(reader: LineReader(self, maximumByteCount: maximumByteCount))

@@ -88,7 +88,7 @@ struct ServerSentEventParser: Sendable {
     ///
     /// An event that the end of the stream interrupts is never returned.
     ///
-    /// - Throws: ``NetworkError/Reason/eventTooLarge(limit:)``.
+    /// - Throws: ``NetworkError/Reason/tooLarge(_:)``.
     mutating func next() throws(NetworkError) -> ServerSentEvent? {
         while let line = try nextLine() {
             guard line.isEmpty else {

@@ -170,7 +170,7 @@ extension Agent {
     ///     cannot contain fails with ``NetworkError/Kind/invalidRequest``.
     ///   - reconnection: The rules for reconnecting.
     ///   - maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1 MiB. A
-    ///     larger one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.
+    ///     larger one fails with ``NetworkError/Reason/tooLarge(_:)``.
     /// - Returns: The events. Nothing is sent before the first one is requested.
     public func events<R: Request & Sendable>(
         for request: R,

@@ -73,13 +73,13 @@ extension Request {
 public struct DownloadOptions: Sendable, Hashable, Codable {
     /// The SHA-256 of the file as 64 hexadecimal digits, or `nil` if it is not checked.
     ///
-    /// If the file has another one, it is removed and ``NetworkError/Reason/unexpectedDigest(expected:actual:)`` is thrown.
+    /// If the file has another one, it is removed and ``NetworkError/Reason/unexpectedContent(_:)`` is thrown.
     public var sha256: String?
 
     /// The size of the file in bytes, or `nil` if only the size that the server declares is checked.
     ///
     /// If there are more bytes, the download ends at once, with
-    /// ``NetworkError/Reason/unexpectedLength(expected:actual:)``.
+    /// ``NetworkError/Reason/unexpectedContent(_:)``.
     public var byteCount: Int64?
 
     /// Whether an existing file or folder is kept if the response gives its name to the download; `false` by default.
