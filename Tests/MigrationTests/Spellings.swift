@@ -164,7 +164,7 @@ nonisolated enum Spelling {
 
     static func withDigestAndCookies(_ config: NetworkConfig, _ jar: CookieJar) -> Agent {
         var config = config
-        config.interceptors = [jar, Digest(user: "ada", password: "lovelace")]
+        config.interceptors = [jar, DigestAuthentication(user: "ada", password: "lovelace")]
         return Agent(config: config)
     }
 

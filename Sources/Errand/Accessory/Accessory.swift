@@ -40,19 +40,19 @@ public enum AccessoryEvent: Sendable {
     /// A stored response that a send has used was revalidated in the background, or could not be.
     ///
     /// This is the only event of the revalidation, whose context has a number of its own. It may follow the send's last one.
-    case didRevalidate(Outcome)
+    case didRevalidate(SendOutcome)
     /// The outcome is known; delivery follows.
-    case willStop(Outcome)
+    case willStop(SendOutcome)
     /// The send has ended.
     ///
     /// This is the last event: after a callback's completion, or right before an async caller returns.
-    case didStop(Outcome)
+    case didStop(SendOutcome)
 }
 
 /// The outcome of a send.
-public enum Outcome: Sendable {
+public enum SendOutcome: Sendable {
     /// The model was made.
-    case success(statusCode: Int, source: Source, metrics: Metrics)
+    case success(statusCode: Int, source: ResponseSource, metrics: Metrics)
     /// The send failed with this error, which the caller receives.
     case failure(any Error)
     /// The send was cancelled; the caller receives `CancellationError`.

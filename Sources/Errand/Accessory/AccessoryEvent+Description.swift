@@ -34,7 +34,7 @@ extension AccessoryEvent: CustomStringConvertible {
     }
 }
 
-extension Outcome: CustomStringConvertible {
+extension SendOutcome: CustomStringConvertible {
     /// The caller's result, and the time until it, such as `200 in 34 ms`.
     public var description: String {
         switch self {
@@ -54,7 +54,7 @@ extension TransferProgress: CustomStringConvertible {
     }
 }
 
-extension Source {
+extension ResponseSource {
     /// The source after a status; empty for the network.
     fileprivate var words: String {
         switch self {

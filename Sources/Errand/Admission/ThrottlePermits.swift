@@ -81,7 +81,7 @@ final class ThrottlePermits: Sendable {
     /// Waits for a permit.
     ///
     /// - Returns: The time spent waiting.
-    func take(_ host: Origin, _ priority: Priority, _ throttle: Throttle) async throws -> Duration {
+    func take(_ host: Origin, _ priority: RequestPriority, _ throttle: Throttle) async throws -> Duration {
         let began = timeline.now()
         let id = state.withLock { $0.queue.start(host, throttle, at: began) ? nil : $0.makeID() }
         guard let id else { return .zero }

@@ -11,7 +11,7 @@ struct ThrottleQueue: Sendable {
         /// An increasing number: the smaller one is older.
         let id: Int
         let host: Origin
-        let priority: Priority
+        let priority: RequestPriority
         let throttle: Throttle
     }
 
@@ -59,8 +59,8 @@ struct ThrottleQueue: Sendable {
         static func < (one: Due, other: Due) -> Bool { one.time < other.time }
     }
 
-    /// The number of values of ``Priority``.
-    static let priorityCount = Priority.high.rawValue + 1
+    /// The number of values of ``RequestPriority``.
+    static let priorityCount = RequestPriority.high.rawValue + 1
 
     /// The number of waiters that may pass an older one.
     static let maximumPassedCount = 8

@@ -48,7 +48,7 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
     /// The tag of the request.
     public let tag: String
     /// The priority of the request among those that wait for a permit.
-    public let priority: Priority
+    public let priority: RequestPriority
     let record: Lock<Record>
     private let sends: RunningSends?
     private let updates = ProgressUpdates()

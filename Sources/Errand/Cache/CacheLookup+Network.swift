@@ -166,10 +166,10 @@ extension CacheLookup {
                     var accepted = try await fetch(send, stored, conditions, at: place, after: .expired)
                     storeRevalidated(accepted, veto: veto)
                     accepted.times.total = surroundings.timeline.now() - began
-                    return Outcome(accepted)
+                    return SendOutcome(accepted)
                 } catch {
                     // The stored response is left as it is.
-                    return Outcome((error as? GateRejection)?.error ?? error)
+                    return SendOutcome((error as? GateRejection)?.error ?? error)
                 }
             }
         } report: { [accessories = prepared.accessories] ended in

@@ -172,7 +172,7 @@ struct CacheLookup: Sendable {
         _ entry: CacheEntry,
         at place: CachePlace,
         age: Duration,
-        _ source: Source
+        _ source: ResponseSource
     ) throws -> AcceptedResponse? {
         var response = entry.response(for: prepared.outgoing.url, by: fields)
         response?.notes.value.declared = prepared.built.outgoing.declared

@@ -10,11 +10,12 @@ struct CacheSurroundings: Sendable {
     /// Runs stages 7 and 8 on a stored response, as if it had just been received.
     let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
     /// Runs work in the background, as a send of its own that can be ended like any other.
-    let inBackground: @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> Outcome) async -> Ended
+    let inBackground:
+        @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> SendOutcome) async -> Ended
     let timeline: Timeline
 
     /// How work in the background ended, and the context of its send.
-    typealias Ended = (outcome: Outcome, context: RequestContext)
+    typealias Ended = (outcome: SendOutcome, context: RequestContext)
 }
 
 /// Stages 4 and 9: returns stored responses, and prepares received ones for storing.

@@ -73,7 +73,7 @@ public struct InheritedSettings: Sendable {
     /// The interceptors of every attempt, the first outermost, such as a ``CircuitBreaker``; the service's run inside the
     /// config's.
     ///
-    /// A ``CookieJar`` and a ``Digest`` wrap each exchange, redirects included, inside of all others. By default, there is
+    /// A ``CookieJar`` and a ``DigestAuthentication`` wrap each exchange, redirects included, inside of all others. By default, there is
     /// none.
     public var interceptors: [any Interceptor] = []
 

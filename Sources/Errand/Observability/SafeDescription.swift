@@ -19,7 +19,7 @@ extension BaseURL: SafeDescription {}
 extension CacheEntry: SafeDescription {}
 extension CacheIdentity: SafeDescription {}
 extension CookieJar: SafeDescription {}
-extension Digest: SafeDescription {}
+extension DigestAuthentication: SafeDescription {}
 extension HTTPHeaders: SafeDescription {}
 extension IdempotencyKey: SafeDescription {}
 extension JSONRPCCall: SafeDescription {}

@@ -17,7 +17,7 @@ extension Pipeline {
     func end(_ send: Send, throwing error: any Error, delivering deliver: DeliverEnd? = nil) async -> any Error {
         let error = send.final(error)
         send.releaseFile()
-        await notifyEnd(of: send, Outcome(error), error, delivering: deliver)
+        await notifyEnd(of: send, SendOutcome(error), error, delivering: deliver)
         end(send)
         return error
     }
@@ -32,7 +32,7 @@ extension Pipeline {
     /// Runs stage 12: notifies the accessories, and calls the completion in between.
     func notifyEnd(
         of send: Send,
-        _ outcome: Outcome,
+        _ outcome: SendOutcome,
         _ error: (any Error)?,
         delivering deliver: DeliverEnd?
     ) async {
@@ -97,7 +97,7 @@ extension PreparedRequest {
     }
 }
 
-extension Outcome {
+extension SendOutcome {
     init(_ accepted: AcceptedResponse) {
         self = .success(statusCode: accepted.response.statusCode, source: accepted.source, metrics: accepted.metrics)
     }

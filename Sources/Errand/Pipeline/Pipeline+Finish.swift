@@ -38,7 +38,8 @@ extension Pipeline {
         if send.type.mayLackModel { await diagnose(accepted, as: send) }
         if deliver != nil || !send.accessories.isEmpty {
             let response = Response(model: model, of: copy accepted)
-            await notifyEnd(of: send, Outcome(copy accepted), nil, delivering: ending(deliver, with: response))  // 12
+            // 12
+            await notifyEnd(of: send, SendOutcome(copy accepted), nil, delivering: ending(deliver, with: response))
         }
         end(send)
         // Cancelled too late for this send, but not for those that its reader would request.

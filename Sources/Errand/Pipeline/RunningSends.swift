@@ -116,7 +116,7 @@ struct RunningSends: Sendable {
     }
 
     /// Runs background work so that it can be ended like a send.
-    func run(inBackground prepared: PreparedRequest, _ work: @Sendable () async -> Outcome) async -> Outcome {
+    func run(inBackground prepared: PreparedRequest, _ work: @Sendable () async -> SendOutcome) async -> SendOutcome {
         let place = state.withLock { $0.running.add(.inBackground(prepared)) }
         // Released outside of the lock.
         defer { _ = state.withLock { $0.running.remove(at: place) } }

@@ -128,7 +128,7 @@ final class Send: Sendable {
         accepted.times.formatting = formatting
     }
 
-    private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
+    private func checkTime(of prepared: PreparedRequest, for source: ResponseSource) throws {
         if hasFile { return }
         if Task.isCancelled { throw CancellationError() }
         // A stale response in place of a late one is always late itself.

@@ -115,7 +115,7 @@ final class PreparedRequest: Sendable, ReceivedSend {
     var ownOrigins: [Origin] { ([built] + self.fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
 
     var acceptance: Acceptance { settings.acceptance.value }
-    var priority: Priority { settings.request.priority }
+    var priority: RequestPriority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
     /// The request's policy, but never ``DuplicatePolicy/share`` for a body that is not in memory.
     var duplicatePolicy: DuplicatePolicy {

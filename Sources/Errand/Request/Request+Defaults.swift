@@ -35,8 +35,8 @@ extension Request {
     public var usesBaseParameters: Bool { true }
     /// The default: all inherited.
     public var limits: Limits { Limits() }
-    /// The default: ``Priority/normal``.
-    public var priority: Priority { .normal }
+    /// The default: ``RequestPriority/normal``.
+    public var priority: RequestPriority { .normal }
     /// The default: `true`.
     public var allowsCellularAccess: Bool { true }
     /// The default: ``RetryPolicy/inherited``.

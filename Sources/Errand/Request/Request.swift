@@ -131,8 +131,8 @@ public protocol Request<Model> {
 
     /// The priority among requests that wait for a permit; the default is `.normal`.
     ///
-    /// Spelling: `var priority: Priority { .high }`.
-    var priority: Priority { get }
+    /// Spelling: `var priority: RequestPriority { .high }`.
+    var priority: RequestPriority { get }
 
     /// Whether the cellular network may be used, on platforms that have one; the default is `true`.
     ///

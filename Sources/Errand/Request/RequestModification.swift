@@ -51,7 +51,7 @@ extension ModifiableRequest {
     /// Returns a copy with other limits of time and size; a limit of `nil` is inherited.
     public consuming func limits(_ limits: Limits) -> Self { with { ($0.limits, $0.addedLimits) = (limits, Limits()) } }
     /// Returns a copy with another priority among waiting requests.
-    public consuming func priority(_ priority: Priority) -> Self { with { $0.priority = priority } }
+    public consuming func priority(_ priority: RequestPriority) -> Self { with { $0.priority = priority } }
     /// Returns a copy with another retry policy.
     public consuming func retryPolicy(_ policy: RetryPolicy) -> Self { with { $0.retryPolicy = policy } }
     /// Returns a copy with another redirect policy.
@@ -120,7 +120,7 @@ extension Request {
     /// Returns a copy with other limits of time and size; a limit of `nil` is inherited.
     public func limits(_ limits: Limits) -> ModifiedRequest<Self> { modified.limits(limits) }
     /// Returns a copy with another priority among waiting requests.
-    public func priority(_ priority: Priority) -> ModifiedRequest<Self> { modified.priority(priority) }
+    public func priority(_ priority: RequestPriority) -> ModifiedRequest<Self> { modified.priority(priority) }
     /// Returns a copy with another retry policy.
     public func retryPolicy(_ policy: RetryPolicy) -> ModifiedRequest<Self> { modified.retryPolicy(policy) }
     /// Returns a copy with another redirect policy.

@@ -22,7 +22,7 @@ struct RequestValues: Sendable {
     let usesBaseHeaders: Bool
     let usesBaseParameters: Bool
     let limits: Limits
-    let priority: Priority
+    let priority: RequestPriority
     let allowsCellularAccess: Bool
     let retryPolicy: RetryPolicy
     let redirectPolicy: RedirectPolicy
@@ -95,7 +95,7 @@ struct RequestChanges: Sendable {
     var usesBaseParameters: Bool?
     var limits: Limits?
     var addedLimits = Limits()
-    var priority: Priority?
+    var priority: RequestPriority?
     var allowsCellularAccess: Bool?
     var retryPolicy: RetryPolicy?
     var redirectPolicy: RedirectPolicy?
@@ -156,7 +156,7 @@ extension RequestWrapper {
     public var usesBaseHeaders: Bool { changes.value.usesBaseHeaders ?? base.usesBaseHeaders }
     public var usesBaseParameters: Bool { changes.value.usesBaseParameters ?? base.usesBaseParameters }
     public var limits: Limits { changes.value.addedLimits.over(changes.value.limits ?? base.limits) }
-    public var priority: Priority { changes.value.priority ?? base.priority }
+    public var priority: RequestPriority { changes.value.priority ?? base.priority }
     public var allowsCellularAccess: Bool { changes.value.allowsCellularAccess ?? base.allowsCellularAccess }
     public var retryPolicy: RetryPolicy { changes.value.retryPolicy ?? base.retryPolicy }
     public var redirectPolicy: RedirectPolicy { changes.value.redirectPolicy ?? base.redirectPolicy }

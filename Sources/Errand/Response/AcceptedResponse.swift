@@ -8,7 +8,7 @@ struct AcceptedResponse: Sendable {
     struct Parts: Sendable {
         var response: RawResponse
         var payload: Payload
-        var source: Source = .network
+        var source: ResponseSource = .network
         /// The metrics without the last attempt.
         var times = Metrics()
         /// The attempt that received the response, or `nil` for a cached one.

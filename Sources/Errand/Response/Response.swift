@@ -26,7 +26,7 @@ public struct Response<Model> {
     /// The part of the body that became the model.
     public var payload: Payload { accepted.payload }
     /// Whether the response came from the network or from the cache.
-    public var source: Source { accepted.source }
+    public var source: ResponseSource { accepted.source }
     /// The durations of the stages.
     public var metrics: Metrics { accepted.metrics }
 

@@ -13,7 +13,7 @@ struct DigestWireTests {
         _ change: (inout NetworkConfig) -> Void = { _ in }
     ) -> Agent {
         var config = NetworkConfig(baseURL: server.baseURL)
-        config.interceptors = [Digest(user: user, password: password ?? "pass of \(user)")]
+        config.interceptors = [DigestAuthentication(user: user, password: password ?? "pass of \(user)")]
         config.retryPolicy = .never
         change(&config)
         return Agent(config: config)
@@ -123,7 +123,7 @@ struct DigestWireTests {
         let digest = try DigestServer { $0.uses = 0 }
         defer { digest.server.stop() }
         await #expect(throws: NetworkError.self) { try await Self.agent(digest.server).get("/me") as String }
-        #expect(digest.server.requestCount == 1 + Digest.maximumRepeatCount)
+        #expect(digest.server.requestCount == 1 + DigestAuthentication.maximumRepeatCount)
     }
 
     /// The server reports the algorithm and the quality of each request.
@@ -285,7 +285,7 @@ struct DigestWireTests {
     }
 
     @Test func nothingDescribesThePassword() throws {
-        let digest = Digest(user: "canary-user", password: "canary-password")
+        let digest = DigestAuthentication(user: "canary-user", password: "canary-password")
         var text = "\(digest) \(String(reflecting: digest))"
         dump(digest, to: &text)
         dump(NetworkConfig(interceptors: [digest]), to: &text)
@@ -304,7 +304,7 @@ struct DigestWireTests {
         defer { server.stop() }
         var config = NetworkConfig(baseURL: server.baseURL)
         config.environment = [:]
-        config.interceptors = [Digest(user: "ada", password: "p")]
+        config.interceptors = [DigestAuthentication(user: "ada", password: "p")]
         let agent = Agent(config: config)
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 0..<32 {

@@ -35,7 +35,7 @@ struct BlockingHookTimingTests {
         }
     }
 
-    private struct Unexpected: Error { let source: Source }
+    private struct Unexpected: Error { let source: ResponseSource }
 
     private let server: MockServer
     private let request = GeneralRequest("/x").expecting(Int.self)

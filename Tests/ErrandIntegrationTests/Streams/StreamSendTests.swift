@@ -149,7 +149,7 @@ struct StreamSendTests {
         }
         respond("/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         respond("/other", .text("fine"))
-        let agent = agent { $0.interceptors = [Digest(user: "u", password: "p")] }
+        let agent = agent { $0.interceptors = [DigestAuthentication(user: "u", password: "p")] }
         let stream = try await agent.bytes(for: GeneralRequest("/silent"))
         stream.cancel()
         // The server restarts, and does not know the nonce any more.

@@ -25,7 +25,7 @@ import Testing
 
     @Test func outcomeHasStatusSourceMetricsAndError() async throws {
         struct Outcomes: Accessory {
-            let record = Record<Outcome>()
+            let record = Record<SendOutcome>()
             func request(_ context: RequestContext, did event: AccessoryEvent) {
                 if case .didStop(let outcome) = event { record.add(outcome) }
             }

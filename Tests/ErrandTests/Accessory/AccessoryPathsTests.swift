@@ -140,7 +140,7 @@ extension AccessoryEvent {
     }
 }
 
-extension Outcome {
+extension SendOutcome {
     var word: String {
         switch self {
         case .success: "success"

@@ -8,7 +8,7 @@ import Testing
     private final class Changing {
         var value = ThrottleQueue()
 
-        func enter(_ id: Int, _ priority: Priority = .normal, _ host: Origin = "a", _ limit: Throttle = one) {
+        func enter(_ id: Int, _ priority: RequestPriority = .normal, _ host: Origin = "a", _ limit: Throttle = one) {
             value.enter(ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: limit))
         }
         func start(_ host: Origin, _ limit: Throttle = one, at now: Duration = .zero) -> Bool {
@@ -32,7 +32,7 @@ import Testing
     private static let one = Throttle(maximumPerHost: 1)
 
     @Test func higherPrioritiesStartFirstThenEarlierWaiters() {
-        for (id, priority) in [Priority.low, .normal, .high, .normal, .high, .low].enumerated() {
+        for (id, priority) in [RequestPriority.low, .normal, .high, .normal, .high, .low].enumerated() {
             queue.enter(id, priority)
         }
         #expect(queue.drain() == [2, 4, 1, 3, 0, 5])
@@ -132,7 +132,7 @@ import Testing
             guard let throttle = throttles.randomElement(using: &random) else { return }
             switch Int.random(in: 0..<12, using: &random) {
             case 0..<5:
-                let priority = [Priority.low, .normal, .high].randomElement(using: &random) ?? .low
+                let priority = [RequestPriority.low, .normal, .high].randomElement(using: &random) ?? .low
                 let waiter = ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
                 queue.enter(waiter)
                 plain.enter(waiter)

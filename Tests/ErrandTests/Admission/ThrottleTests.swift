@@ -47,7 +47,7 @@ struct ThrottleTests: ThrottleSuite {
         }
         var tasks = [start(agent, AdmissionBench.get("/first"))]
         await wire.waitForArrivals(1)
-        for (index, priority) in [Priority.low, .normal, .high, .normal, .high].enumerated() {
+        for (index, priority) in [RequestPriority.low, .normal, .high, .normal, .high].enumerated() {
             tasks.append(start(agent, AdmissionBench.get("/\(priority)\(index)").priority(priority)))
             await waitForQueue(agent, index + 1)
         }

@@ -138,7 +138,7 @@ import Testing
 
     /// A client of many devices would need a challenge for each request, and could be downgraded.
     @Test func originsThatAreUsedAreNotForgotten() async throws {
-        let digest = Digest(user: "ada", password: "p")
+        let digest = DigestAuthentication(user: "ada", password: "p")
         func send(_ host: String, _ algorithm: String = "SHA-256") async throws -> [String?] {
             let sent = Record<String?>()
             let request = OutgoingRequest(url: try #require(URL(string: "https://\(host)/")))

@@ -13,7 +13,7 @@ import Testing
         var formatter: JSONFormatter<[Int]> { JSONFormatter(at: "items") }
     }
 
-    private func pages(_ pages: Pages<List>) async throws -> [[Int]] {
+    private func pages(_ pages: PageSequence<List>) async throws -> [[Int]] {
         var seen: [[Int]] = []
         for try await page in pages { seen.append(page.model) }
         return seen
@@ -104,7 +104,7 @@ import Testing
         let error = await #expect(throws: NetworkError.self) {
             for try await _ in rig.agent.pages(of: List(), by: .number("p")) { count += 1 }
         }
-        #expect(count == Pages<List>.maximumRequestCount)
+        #expect(count == PageSequence<List>.maximumRequestCount)
         #expect(error?.description.contains("there are more than \(count) pages") == true)
         #expect(error?.description.hasPrefix("GET api.example/list: ") == true)
     }
@@ -146,7 +146,7 @@ import Testing
         .expecting([Int].self)
 
     /// Reads pages to their end; returns their number, and whether a link was rejected.
-    private func read<R: Request>(_ pages: Pages<R>) async -> (count: Int, isRejected: Bool) {
+    private func read<R: Request>(_ pages: PageSequence<R>) async -> (count: Int, isRejected: Bool) {
         var count = 0
         let error = await failure(of: { for try await _ in pages { count += 1 } })
         if case .invalidLink? = (error as? NetworkError)?.reason { return (count, true) }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func priorityAndOriginAreOrdered() {
-        #expect([Priority.high, .low, .normal].sorted() == [.low, .normal, .high])
+        #expect([RequestPriority.high, .low, .normal].sorted() == [.low, .normal, .high])
         #expect(
             [SettingSource.request, .library, .service, .config].sorted() == [.library, .config, .service, .request]
         )

@@ -67,7 +67,7 @@ import FoundationNetworking
         typealias Model = JSONValue
         let userID = "u7"
         var path: String { "/x" }
-        var priority: Priority { .high }
+        var priority: RequestPriority { .high }
         var allowsCellularAccess: Bool { false }
         var retryPolicy: RetryPolicy { .never }
         var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
@@ -77,7 +77,8 @@ import FoundationNetworking
     }
 
     @Test(arguments: [
-        ("priority", "\(Priority.high)"), ("allowsCellularAccess", "false"), ("retryPolicy", "\(RetryPolicy.never)"),
+        ("priority", "\(RequestPriority.high)"), ("allowsCellularAccess", "false"),
+        ("retryPolicy", "\(RetryPolicy.never)"),
         ("cachePolicy", "\(CachePolicy.cacheElseNetwork(maxAge: .seconds(60)))"),
         ("cacheStorage", "\(CacheStorage.memoryOnly)"), ("cacheIdentity", "\(CacheIdentity(user: "u7"))"),
     ])

@@ -34,7 +34,7 @@ import FoundationNetworking
         var parameterEncoding: ParameterEncoding { .query }
         var headers: HTTPHeaders { ["X-A": "1"] }
         var limits: Limits { Limits(timeout: .seconds(7), minimumInterval: .seconds(0)) }
-        var priority: Priority { .high }
+        var priority: RequestPriority { .high }
         var retryPolicy: RetryPolicy { .never }
         var cachePolicy: CachePolicy { .reload }
         var cacheStorage: CacheStorage { .memoryOnly }

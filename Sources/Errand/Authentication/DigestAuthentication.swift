@@ -3,7 +3,7 @@ internal import Foundation
 /// An interceptor that responds to challenges of Digest with a user name and a password (RFC 7616).
 ///
 /// ```swift
-/// config.interceptors.append(Digest(user: "ada", password: "lovelace"))
+/// config.interceptors.append(DigestAuthentication(user: "ada", password: "lovelace"))
 /// ```
 ///
 /// The first request to an origin is sent without a credential. If the response has status 401 and a challenge of Digest, the
@@ -21,7 +21,7 @@ internal import Foundation
 ///
 /// Responses are cached and shared for the user by whose name the interceptor was created. Digest does not encrypt: use it with
 /// `https`.
-public final class Digest: ExchangeInterceptor {
+public final class DigestAuthentication: ExchangeInterceptor {
     private let user: String
     private let password: String
     private let makeClientNonce: @Sendable () -> String

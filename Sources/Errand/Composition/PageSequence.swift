@@ -5,7 +5,7 @@ internal import FoundationNetworking
 #endif
 
 /// The pages of a list, created by `pages(of:by:upTo:)` of ``Agent``.
-public struct Pages<R: Request>: AsyncSequence {
+public struct PageSequence<R: Request>: AsyncSequence {
     /// A page with the response that it was created from.
     public typealias Element = Response<R.Model>
     /// The error of a send or of the rule.
@@ -27,14 +27,14 @@ public struct Pages<R: Request>: AsyncSequence {
 
     /// An iterator that sends the request for each page when it is requested.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let pages: Pages
+        fileprivate let pages: PageSequence
         /// Requests a page, or is `nil` after the last; it alone holds the sequence of the sends.
         private var advance: Advance?
         private var last: Response<R.Model>?
         private var count = 0
         private var items: [Int]
 
-        fileprivate init(pages: Pages) {
+        fileprivate init(pages: PageSequence) {
             self.pages = pages
             advance = pages.makeAdvance(SendSequence(pages.sends))
             items = pages.limits.map { _ in 0 }
@@ -67,15 +67,15 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request for the first page. The others are changed copies of it.
     ///   - rule: The rule that finds the next page.
-    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///   - limits: The limits at which to stop, although another page follows. After ``PageSequence/maximumRequestCount`` pages,
     ///     another one is an error. A page that repeats the link or the parameter of the one before ends the sequence.
     /// - Returns: The pages.
     public func pages<R: Request & Sendable>(
         of request: R,
         by rule: PageRule<R.Model> = .links,
         upTo limits: PageLimit<R.Model>...
-    ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Pages(sends: pipeline.sends, limits: limits) { sequence in
+    ) -> PageSequence<R> where R.Model: Sendable, R.Formatter: Sendable {
+        PageSequence(sends: pipeline.sends, limits: limits) { sequence in
             var links = PageLinks(rule, in: sequence)
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
@@ -92,15 +92,15 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request for the first page. The others are changed copies of it.
     ///   - rule: The rule that finds the next page.
-    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///   - limits: The limits at which to stop, although another page follows. After ``PageSequence/maximumRequestCount`` pages,
     ///     another one is an error. A page that repeats the link or the parameter of the one before ends the sequence.
     /// - Returns: The pages.
     public func pages<R: Request>(
         of request: R,
         by rule: PageRule<R.Model> = .links,
         upTo limits: PageLimit<R.Model>...
-    ) -> Pages<R> {
-        Pages(sends: pipeline.sends, limits: limits) { sequence in
+    ) -> PageSequence<R> {
+        PageSequence(sends: pipeline.sends, limits: limits) { sequence in
             var links = PageLinks(rule, in: sequence)
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
@@ -115,7 +115,7 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request for the first page.
-    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///   - limits: The limits at which to stop, although another page follows. After ``PageSequence/maximumRequestCount`` pages,
     ///     another one is an error.
     ///   - next: Returns the request for the page after this one, or `nil` if it is the last; called on the caller.
     /// - Returns: The pages.
@@ -123,8 +123,8 @@ extension Agent {
         of request: R,
         upTo limits: PageLimit<R.Model>...,
         next: @escaping (Response<R.Model>) throws -> R?
-    ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Pages(sends: pipeline.sends, limits: limits) { sequence in
+    ) -> PageSequence<R> where R.Model: Sendable, R.Formatter: Sendable {
+        PageSequence(sends: pipeline.sends, limits: limits) { sequence in
             { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let request = try next(last) else { return nil }
@@ -139,7 +139,7 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request for the first page.
-    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///   - limits: The limits at which to stop, although another page follows. After ``PageSequence/maximumRequestCount`` pages,
     ///     another one is an error.
     ///   - next: Returns the request for the page after this one, or `nil` if it is the last; called on the caller.
     /// - Returns: The pages.
@@ -147,8 +147,8 @@ extension Agent {
         of request: R,
         upTo limits: PageLimit<R.Model>...,
         next: @escaping (Response<R.Model>) throws -> R?
-    ) -> Pages<R> {
-        Pages(sends: pipeline.sends, limits: limits) { sequence in
+    ) -> PageSequence<R> {
+        PageSequence(sends: pipeline.sends, limits: limits) { sequence in
             { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let request = try next(last) else { return nil }
@@ -161,7 +161,7 @@ extension Agent {
 
 /// Checks that another page may be requested after the one at an index, starting at 0.
 private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throws {
-    guard index + 1 < Pages<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
+    guard index + 1 < PageSequence<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
         throw last.error(
             .invalidLink(
                 "there are more than \(index + 1) pages; check the name of the parameter, or stop at a limit with upTo:"

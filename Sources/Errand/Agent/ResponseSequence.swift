@@ -18,9 +18,9 @@ extension Agent {
         for request: R,
         cachePolicy policy: CachePolicy = .inherited,
         omittingRepeats omitsRepeats: Bool = false
-    ) -> Responses<R> where R.Model: Sendable, R.Formatter: Sendable {
+    ) -> ResponseSequence<R> where R.Model: Sendable, R.Formatter: Sendable {
         let request = request.with(cachePolicy: policy)
-        return Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
+        return ResponseSequence(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
             try await self.response(for: request, step: step, in: sequence)
         }
     }
@@ -37,9 +37,9 @@ extension Agent {
         for request: R,
         cachePolicy policy: CachePolicy = .inherited,
         omittingRepeats omitsRepeats: Bool = false
-    ) -> Responses<R> {
+    ) -> ResponseSequence<R> {
         let request = request.with(cachePolicy: policy)
-        return Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
+        return ResponseSequence(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
             try await self.response(for: request, step: step, in: sequence)
         }
     }
@@ -53,7 +53,7 @@ extension Request {
 }
 
 /// A sequence of the responses to a request; see `responses(for:)` of ``Agent``.
-public struct Responses<R: Request>: AsyncSequence {
+public struct ResponseSequence<R: Request>: AsyncSequence {
     /// A response with its model.
     public typealias Element = Response<R.Model>
 
@@ -80,10 +80,10 @@ public struct Responses<R: Request>: AsyncSequence {
             case finished
         }
 
-        private let responses: Responses
+        private let responses: ResponseSequence
         private var state: State
 
-        fileprivate init(responses: Responses, sequence: SendSequence) {
+        fileprivate init(responses: ResponseSequence, sequence: SendSequence) {
             self.responses = responses
             state = .new(sequence)
         }

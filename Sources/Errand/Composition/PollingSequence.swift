@@ -1,5 +1,5 @@
 /// The responses to a request that is sent repeatedly, created by `poll(_:every:until:)` of ``Agent``.
-public struct Polling<R: Request>: AsyncSequence {
+public struct PollingSequence<R: Request>: AsyncSequence {
     /// A model with the response that it was created from.
     public typealias Element = Response<R.Model>
     /// The error of a send or of `until`.
@@ -24,14 +24,14 @@ public struct Polling<R: Request>: AsyncSequence {
 
     /// An iterator that sends the request, and waits in between.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let polling: Polling
+        fileprivate let polling: PollingSequence
         /// The time of the last response on the agent's clock, or `nil` before the first.
         private var responded: Duration?
         fileprivate private(set) var isOver = false
         /// The sends, or `nil` after the last.
         private var sequence: SendSequence?
 
-        fileprivate init(polling: Polling) {
+        fileprivate init(polling: PollingSequence) {
             self.polling = polling
             sequence = SendSequence(polling.agent.pipeline.sends)
         }
@@ -68,8 +68,8 @@ extension Agent {
         _ request: R,
         every interval: Duration,
         until isOver: @escaping (Response<R.Model>) throws -> Bool = { _ in false }
-    ) -> Polling<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Polling(agent: self, interval: interval, isOver: isOver) {
+    ) -> PollingSequence<R> where R.Model: Sendable, R.Formatter: Sendable {
+        PollingSequence(agent: self, interval: interval, isOver: isOver) {
             try await self.response(for: request, step: .whole, in: $0)
         }
     }
@@ -86,8 +86,8 @@ extension Agent {
         _ request: R,
         every interval: Duration,
         until isOver: @escaping (Response<R.Model>) throws -> Bool = { _ in false }
-    ) -> Polling<R> {
-        Polling(agent: self, interval: interval, isOver: isOver) {
+    ) -> PollingSequence<R> {
+        PollingSequence(agent: self, interval: interval, isOver: isOver) {
             try await self.response(for: request, step: .whole, in: $0)
         }
     }

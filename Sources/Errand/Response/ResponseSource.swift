@@ -1,5 +1,5 @@
 /// The source of a response.
-public enum Source: Sendable {
+public enum ResponseSource: Sendable {
     /// The response was received in this send.
     case network
     /// A cached response of this age.
