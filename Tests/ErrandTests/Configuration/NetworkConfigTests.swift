@@ -74,7 +74,7 @@ import Testing
             secrets: Secrets(headers: ["X-A"]),
             environment: ["A": "1"]
         )
-        expectChanges(config.inherited, InheritedSettings(), of: Self.inherited)
+        expectChanges(ConfigSnapshot(config).inherited, InheritedSettings(), of: Self.inherited)
         let own: [PartialKeyPath<NetworkConfig>] = [
             \.decoder, \.retryBudget, \.cache, \.namedCaches, \.secrets, \.environment,
         ]
