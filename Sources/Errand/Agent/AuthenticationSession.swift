@@ -23,8 +23,9 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     let challenged: (any ChallengeAuthenticator<A.Credential>)?
     let timeline: Timeline
     let state: Lock<CredentialState<A.Credential>>
-    /// The kind of users: the type of the authenticator, and a digest of what its description shows.
-    private let kind: String
+    /// The kind of users: the type of the authenticator, and the values that distinguish it from others of its type; `nil` if
+    /// they cannot be read, so that its users belong to this session alone.
+    private let kind: String?
     /// A name that is unique among all sessions of all processes.
     private let name = UUID().uuidString
 
@@ -43,7 +44,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     ) where C.Duration == Duration {
         self.authenticator = authenticator
         challenged = authenticator as? any ChallengeAuthenticator<A.Credential>
-        kind = "\(String(reflecting: A.self)) \(CacheIdentification.digest([String(reflecting: authenticator)]))"
+        kind = Self.kind(of: authenticator)
         timeline = Timeline(clock)
         state = Lock(CredentialState(window: window))
         if let credential { login(credential) }
@@ -71,7 +72,56 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     func scope(_ own: String?, loginNumber: Int) -> String {
         // Users of different kinds may have the same number.
-        own.map { "\(kind) user \($0)" } ?? "login \(loginNumber) of \(name)"
+        own.map { "\(kind ?? name) user \($0)" } ?? "login \(loginNumber) of \(name)"
+    }
+
+    /// Returns the type of an authenticator, with a digest of the values that a struct or an enum was created with, such as the
+    /// name of a realm; `nil` if one of them cannot be read, or there are too many.
+    ///
+    /// They are the same in every process, unlike references. The values of an object may change while they are read.
+    private static func kind(of authenticator: A) -> String? {
+        let type = String(reflecting: A.self)
+        var limit = maximumValueCount
+        guard let values = values(in: authenticator, depth: 0, limit: &limit) else { return nil }
+        // Most have none but the parentheses.
+        return values.isEmpty || values == ["(", "", ")"] ? type : "\(type) \(CacheIdentification.digest(values))"
+    }
+
+    private static var maximumValueCount: Int { 10_000 }
+
+    /// Returns the texts, numbers and cases in a value, with where each begins and ends; objects count as nothing.
+    private static func values(in value: Any, depth: Int, limit: inout Int) -> [String]? {
+        limit -= 1
+        // Otherwise a value that contains itself by references would have no end.
+        guard limit > 0, depth < 8 else { return nil }
+        switch value {
+        case let value as any LosslessStringConvertible: return ["=", value.description]
+        case let value as URL: return ["=", value.absoluteString]
+        case let value as UUID: return ["=", value.uuidString]
+        case let value as Date: return ["=", "\(value.timeIntervalSinceReferenceDate)"]
+        case let value as Data: return ["=", value.base64EncodedString()]
+        case let value as HTTPHeaders: return ["{"] + value.flatMap { [$0.name, $0.value] } + ["}"]
+        case is any SafeDescription: return nil
+        default: break
+        }
+        let mirror = Mirror(reflecting: value)
+        let name: String
+        switch mirror.displayStyle {
+        case nil, .class, .foreignReference: return []
+        case .enum: name = mirror.children.first?.label ?? "\(value)"
+        case .struct where mirror.children.isEmpty && value is any CustomReflectable: return nil
+        default: name = ""
+        }
+        var members: [[String]] = []
+        for child in mirror.children {
+            guard let found = values(in: child.value, depth: depth + 1, limit: &limit) else { return nil }
+            members.append(found)
+        }
+        // Their order differs from one process to the next.
+        if mirror.displayStyle == .set || mirror.displayStyle == .dictionary {
+            return ["{"] + members.map { $0.joined(separator: "\n") }.sorted() + ["}"]
+        }
+        return ["(", name] + members.flatMap(\.self) + [")"]
     }
 
     /// The number of sends that wait for the running refresh.

@@ -80,9 +80,9 @@ public protocol Authenticator<Credential>: Sendable {
     ///
     /// Only its digest is kept. It becomes part of the identity of a request, so that no response is stored or shared across
     /// users. Users of two authenticators may have equal identities if the authenticators differ in type, belong to two
-    /// services, or are structs whose texts, as by `String(reflecting:)`, differ in a value. The properties of a class, and
-    /// closures, don't count: if they are for several tenants, the identity has to contain the tenant. With `nil`, the default,
-    /// the scope is unique to this login in this process.
+    /// services, or are structs that differ in a value. The properties of a class don't count: if its instances are for several
+    /// tenants, the identity has to contain the tenant. With `nil`, the default, the scope is unique to this login in this
+    /// process.
     func scope(of credential: Credential) -> String?
 }
 

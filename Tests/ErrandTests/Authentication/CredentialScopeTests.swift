@@ -51,12 +51,14 @@ struct CredentialScopeTests {
     }
 
     @Test
-    func loginsWithoutAScopeHaveOneIdentityInASessionAndAnotherInAnother() throws {
-        // Both exist at once, so that they cannot have the same place in memory one after the other.
-        let rigs = (0..<2).map { _ in AuthenticationRig(token: Token(access: "a", user: nil)) }
-        #expect(try Self.identity(rigs[0]) == Self.identity(rigs[0]))
-        #expect(try Self.identity(rigs[0]) != Self.identity(rigs[1]))
-        withExtendedLifetime(rigs) {}
+    func usersHaveOneIdentityInASessionAndAnotherInAnother() throws {
+        for user in ["ada", nil] {
+            // Both exist at once, so that they cannot have the same place in memory one after the other.
+            let rigs = (0..<2).map { _ in AuthenticationRig(token: Token(access: "a", user: user)) }
+            #expect(try Self.identity(rigs[0]) == Self.identity(rigs[0]))
+            #expect(try Self.identity(rigs[0]) != Self.identity(rigs[1]))
+            withExtendedLifetime(rigs) {}
+        }
     }
 
     @Test
