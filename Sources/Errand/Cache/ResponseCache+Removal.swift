@@ -112,7 +112,7 @@ extension ResponseCache {
     ) {
         let date = now()
         state.withLock { state in
-            if let requested, isLater(key, than: requested, in: state, at: date.microseconds) { return }
+            if let requested, isLater([key], than: requested, in: state, at: date.microseconds) { return }
             if let ticket {
                 state.requested.note(key, at: max(ticket.date.microseconds, state.requested.time(of: key) ?? 0))
             }
@@ -141,14 +141,15 @@ extension ResponseCache {
     func discardObsolete(at place: CachePlace, by ticket: CacheRemovals.Ticket) {
         var place = place
         update(&place, supersedingUntil: ticket.date)
-        guard place.isPlainRead, place.isIndexRead, place.found == nil else {
-            return discard(place, by: ticket, keepingLater: true)
+        let requested = ticket.date.microseconds
+        if place.isPlainRead, place.isIndexRead, place.found == nil {
+            if let key = place.indexedKey { discard(key, by: ticket, unlessLaterThan: requested) }
+        } else {
+            discard(place, by: ticket, keepingLater: true)
         }
         // The response of an earlier send, which is still being received, is obsolete too.
-        let requested = ticket.date.microseconds
-        if let key = place.indexedKey { discard(key, by: ticket, unlessLaterThan: requested) }
-        if !isLater([place.primary], than: requested) {
-            state.withLock { $0.requested.note(place.primary, at: requested) }
+        for key in [place.primary, place.primary.variantIndex] where !isLater([key], than: requested) {
+            state.withLock { $0.requested.note(key, at: requested) }
         }
     }
 

@@ -130,14 +130,16 @@ extension ResponseCache {
     /// Whether a response that is stored for one of some keys was requested later than another one.
     func isLater(_ keys: [CacheKey], than requested: Int64) -> Bool {
         let date = now().microseconds
-        return state.withLock { state in keys.contains { isLater($0, than: requested, in: state, at: date) } }
+        return state.withLock { isLater(keys, than: requested, in: $0, at: date) }
     }
 
-    /// Whether the entry of a key was requested later than another one, unless a clock was set back.
-    func isLater(_ key: CacheKey, than requested: Int64, in state: State, at date: Int64) -> Bool {
-        let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
-        let latest = current?.requested.microseconds ?? state.requested.time(of: key)
-        return latest.map { $0 > requested && $0 <= date } ?? false
+    /// Whether an entry of one of some keys was requested later than another one, unless a clock was set back.
+    func isLater(_ keys: [CacheKey], than requested: Int64, in state: State, at date: Int64) -> Bool {
+        keys.contains { key in
+            let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
+            return [current?.requested.microseconds, state.requested.time(of: key)]
+                .contains { $0.map { $0 > requested && $0 <= date } ?? false }
+        }
     }
 
     /// Replaces the response that a request selects.
@@ -153,15 +155,17 @@ extension ResponseCache {
         let isHiding = !isVariant && hidesVariants(entry, at: place)
         let old = [place.found, place.indexedKey].compactMap(\.self)
         // A response that was requested later stays; one under the cache key may be for all requests.
-        let others = isHiding ? [place.primary.variantIndex] : [place.primary]
-        if ticket != nil, isLater(old + others, than: requested) {
+        let others = ticket == nil ? [] : old + [isHiding ? place.primary.variantIndex : place.primary]
+        let isStored =
+            isVariant
+            ? storeVariant(entry, at: place, since: ticket, unlessLater: others, reportingTo: write)
+            : store(entry, for: place.primary, since: ticket, unlessLater: others, reportingTo: write)
+        if !isStored {
             for key in old { discard(key, unlessLaterThan: requested) }
-            return false
+        } else if !isVariant {
+            for key in isHiding ? [place.primary.variantIndex] : Set(old) where key != place.primary { discard(key) }
         }
-        if isVariant { return storeVariant(entry, at: place, since: ticket, reportingTo: write) }
-        for key in isHiding ? [place.primary.variantIndex] : Set(old) where key != place.primary { discard(key) }
-        store(entry, for: place.primary, since: ticket, reportingTo: write)
-        return true
+        return isStored
     }
 
     /// Whether a response under the cache key is found in place of variants whose fields it doesn't depend on.
@@ -178,12 +182,14 @@ extension ResponseCache {
         _ entry: CacheEntry,
         at place: CachePlace,
         since ticket: CacheRemovals.Ticket?,
+        unlessLater others: [CacheKey],
         reportingTo write: CacheWrite?
     ) -> Bool {
         let (indexKey, date) = (place.primary.variantIndex, now())
         var (key, obsolete) = (CacheKey?.none, [CacheKey]())
         state.withLock { state in
             if let ticket, !state.removals.allow(entry, for: indexKey, since: ticket) { return }
+            if isLater(others, than: entry.requested.microseconds, in: state, at: date.microseconds) { return }
             // What was read before is current unless it was removed since.
             let read = place.index.flatMap { read in
                 let (entry, lookup) = (read.value.entry, read.value.ticket)

@@ -199,29 +199,36 @@ public final class ResponseCache: Sendable {
         return write
     }
 
+    /// Stores a response, unless it was removed since a ticket was taken, or one that was requested later is stored for its key
+    /// or another one.
+    ///
+    /// - Returns: Whether it is stored.
+    @discardableResult
     func store(
         _ entry: CacheEntry,
         for key: CacheKey,
         since ticket: CacheRemovals.Ticket?,
+        unlessLater others: [CacheKey] = [],
         reportingTo write: CacheWrite? = nil
-    ) {
+    ) -> Bool {
         // A response with `no-store` is never written, whatever the policy.
         let isWritten = !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
         let (requested, date) = (entry.requested.microseconds, now().microseconds)
-        state.withLock { state in
-            // A response that was requested later is the newer one.
+        let isStored = state.withLock { state in
             if let ticket,
                 !state.removals.allow(entry, for: key, since: ticket)
-                    || isLater(key, than: requested, in: state, at: date)
+                    || isLater(others + [key], than: requested, in: state, at: date)
             {
-                write?.finish(.superseded)
-                return
+                return false
             }
             if !isWritten { write?.finish(.inMemory) }
             put(entry, for: key, isWritten: isWritten, reportingTo: write, in: &state)
+            return true
         }
+        if !isStored { write?.finish(.superseded) }
         // What only memory may have, and cannot keep, must not leave an older one on disk.
-        if !entry.isVetted, !keepsUnvetted(entry) { discard(key) }
+        if isStored, !entry.isVetted, !keepsUnvetted(entry) { discard(key) }
+        return isStored
     }
 
     /// Whether memory is large enough for an entry whose request could not be asked for its veto.

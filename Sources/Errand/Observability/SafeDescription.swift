@@ -17,17 +17,14 @@ extension Authentication: SafeDescription {}
 extension Authorization: SafeDescription {}
 extension BaseURL: SafeDescription {}
 extension CacheEntry: SafeDescription {}
-extension CacheIdentity: SafeDescription {}
 extension CookieJar: SafeDescription {}
 extension DigestAuthentication: SafeDescription {}
 extension HTTPHeaders: SafeDescription {}
-extension IdempotencyKey: SafeDescription {}
 extension JSONRPCCall: SafeDescription {}
 extension JSONRPCResponses: SafeDescription {}
 extension MultipartForm: SafeDescription {}
 extension NetworkError: SafeDescription {}
 extension RecentURLs: SafeDescription {}
-extension RequestBody: SafeDescription {}
 extension RequestPlan: SafeDescription {}
 extension ResponseCache: SafeDescription {}
 extension ServiceError: SafeDescription {}
@@ -119,4 +116,43 @@ extension Cookie: SafeDescription {
 extension GeneralRequest: SafeDescription {
     /// The method and the path, without the query, parameters, header fields and body.
     public var description: String { "\(method) \(DeclaredPath.shown(path))" }
+}
+
+extension RequestBody: SafeDescription {
+    /// The kind of body.
+    public var description: String {
+        switch content {
+        case .automatic: "made of the parameters"
+        case .empty: "empty"
+        case .data(_, let type): "data" + (type.map { " of \($0)" } ?? "")
+        case .form: "a form"
+        case .source(_, let type): "a source of \(type)"
+        case .file(_, let type): "a file of \(type)"
+        case .multipart(let form): "\(form)"
+        }
+    }
+}
+
+extension CacheIdentity: SafeDescription {
+    /// What is declared, without the variant and the user.
+    public var description: String {
+        var parts = ["version \(version)"]
+        if !variant.isEmpty { parts.append("a variant") }
+        if !user.isEmpty { parts.append("a user") }
+        if !ignoredParameters.isEmpty { parts.append("without \(ignoredParameters.sorted().joined(separator: ", "))") }
+        if !headers.isEmpty { parts.append("with \(headers.sorted().joined(separator: ", "))") }
+        if allowsAnyMethod { parts.append("any method") }
+        return parts.joined(separator: ", ").oneLine
+    }
+}
+
+extension IdempotencyKey: SafeDescription {
+    /// Whether there is a key and who makes it, without the key.
+    public var description: String {
+        switch source {
+        case .absent: "absent"
+        case .automatic: "made for each send"
+        case .value: "given"
+        }
+    }
 }

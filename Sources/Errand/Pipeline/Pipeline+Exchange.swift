@@ -29,16 +29,20 @@ extension Pipeline {
                 var response: RawResponse
                 if !prepared.exchangeInterceptors.isEmpty {
                     response = try await interceptedExchange(outgoing, of: prepared, record, after: trail.redirects)
+                    trail.complete(&response, to: outgoing, of: prepared, on: timeline)
                 } else if let permit = ThrottlePermit.current(of: prepared) {
                     let (next, earlier) = (copy outgoing, trail.redirects)
                     response = try await permit.sending(next) {
-                        try await exchange(next, of: prepared, record, after: earlier)
+                        var response = try await exchange(next, of: prepared, record, after: earlier)
+                        // Invalidates what is stored before the next request has the permit.
+                        trail.complete(&response, to: next, of: prepared, on: timeline)
+                        return response
                     }
                 } else {
                     response = try await exchange(copy outgoing, of: prepared, record, after: trail.redirects)
+                    trail.complete(&response, to: outgoing, of: prepared, on: timeline)
                 }
                 record?.didReceive(response.statusCode)
-                trail.complete(&response, to: outgoing, of: prepared, on: timeline)
                 guard response.statusCode / 100 == 3,
                     let hop = try trail.next(after: response, to: outgoing, of: prepared)
                 else { return consume response }
