@@ -29,7 +29,7 @@ struct UnauthorizedRetry: Sendable {
         _ record: AttemptRecord?,
         _ attempt: () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        let authenticated = AuthenticatedAttempt(credential, prepared, attempt: number, timeline: timeline)
+        let authenticated = AuthenticatedAttempt(credential: credential, prepared: prepared, attempt: number, timeline: timeline)
         record?.noteWaiting(try await authenticated.waitBeforeSending())
         do {
             return try await attempt()
@@ -79,36 +79,26 @@ extension PreparedRequest {
 
 /// One attempt with a session's credential.
 private struct AuthenticatedAttempt {
-    private let session: any CredentialHolder
-    private let client: any RefreshClient
-    private let accessories: AccessoryChain
-    private var context: RequestContext
-    private let url: URL
-    private let timeline: Timeline
-
-    init(_ credential: PinnedCredential, _ prepared: PreparedRequest, attempt: Int, timeline: Timeline) {
-        (session, client) = (credential.session, credential.client)
-        accessories = prepared.accessories
-        context = prepared.context
-        context.attempt = attempt
-        url = prepared.outgoing.url
-        self.timeline = timeline
-    }
+    let credential: PinnedCredential
+    let prepared: PreparedRequest
+    let attempt: Int
+    let timeline: Timeline
+    private var session: any CredentialHolder { credential.session }
 
     /// Waits for a refresh if one is in progress or the credential expires soon.
     func waitBeforeSending() async throws -> Duration {
-        guard session.appliesTo(url), let reason = session.refreshReasonBeforeSending() else { return .zero }
+        guard session.appliesTo(prepared.outgoing.url), let reason = session.refreshReasonBeforeSending() else { return .zero }
         return try await wait(for: reason, after: nil)
     }
 
     /// Waits until there is a better credential, or none can be obtained; returns the time spent waiting.
     func wait(for reason: RefreshReason, after failure: UnauthorizedError?) async throws -> Duration {
-        if !accessories.isEmpty, session.wouldWait(for: reason) {
+        if session.wouldWait(for: reason) {
             await notify(.willRefreshCredential(because: failure?.error))
         }
         let began = timeline.now()
         do {
-            try await session.wait(for: reason, by: client)
+            try await session.wait(for: reason, by: credential.client)
         } catch var error as NetworkError {
             guard let failure else { throw error }
             // Without a refresh, the cause is the rejection itself.
@@ -119,6 +109,9 @@ private struct AuthenticatedAttempt {
     }
 
     func notify(_ event: AccessoryEvent) async {
-        if !accessories.isEmpty { await accessories.notify(event, of: context) }
+        guard !prepared.accessories.isEmpty else { return }
+        var context = prepared.context
+        context.attempt = attempt
+        await prepared.accessories.notify(event, of: context)
     }
 }

@@ -14,19 +14,15 @@ final class RecentURLs: Sendable {
         /// The same with the query of the request.
         let parts: URLParts
         let url: URL
-        private let isASCII: Bool
 
         init(base: BaseURL, declared: DeclaredPath, place: URLParts, parts: URLParts, url: URL) {
             (self.base, self.declared, self.place, self.parts, self.url) = (base, declared, place, parts, url)
-            isASCII = declared.text.utf8.allSatisfy { $0 < 0x80 }
         }
 
         /// Whether it was made from a path with the same bytes; canonically equivalent texts are not the same URL.
         func hasPath(_ other: String) -> Bool {
-            // If two canonically equivalent texts have the same number of bytes, both are ASCII or neither is.
-            let path = declared.text
-            return path == other && path.utf8.count == other.utf8.count
-                && (isASCII || path.utf8.elementsEqual(other.utf8))
+            // What is canonically equivalent to ASCII, as these paths are, has more bytes.
+            declared.text == other && declared.text.utf8.count == other.utf8.count
         }
     }
 
@@ -44,6 +40,7 @@ final class RecentURLs: Sendable {
         set {
             if let newValue,
                 newValue.declared.text.utf8.count + (newValue.parts.query ?? "").utf8.count > Self.maximumSize
+                    || !newValue.declared.text.utf8.allSatisfy({ $0 < 0x80 })
             {
                 return
             }

@@ -95,10 +95,7 @@ extension Service: SafeDescription {
     public var description: String { (id + (self.baseURL.map { " at \($0)" } ?? "")).oneLine }
 }
 
-extension NetworkConfig: SafeDescription {
-    /// The base URL if there is one.
-    public var description: String { "config" + (self.baseURL.map { " for \($0)" } ?? "") }
-}
+extension NetworkConfig: SafeDescription {}
 
 extension AuthenticationChallenge: SafeDescription {
     /// The scheme and the names of the parameters, without their values.

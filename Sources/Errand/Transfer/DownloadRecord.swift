@@ -18,12 +18,10 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     var length: Int64?
     /// The name that the file gets in the folder that it is downloaded to, or `nil` if the caller named the file.
     var fileName: String?
-    /// The number of bytes that the disk has confirmed, so that they survive a crash of the system.
-    var synced: Int64 = 0
     /// The boot of the system in which the bytes were written, or `nil` if it is not known.
     var boot = SystemBoot.id
 
-    static let currentVersion = 3
+    static let currentVersion = 4
 
     /// The maximum size of a record's file.
     static let maximumSize = 16 << 10
@@ -99,7 +97,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     init?(_ data: Data) {
         guard data.count <= Self.maximumSize, (try? JSONGuard.checkNesting(data)) != nil,
             let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
-            record.version == Self.currentVersion, record.synced >= 0, record.length ?? 0 >= 0,
+            record.version == Self.currentVersion, record.length ?? 0 >= 0,
             record.fileName.map(FileName.isSafe) ?? true,
             record.validator.map({ StrongValidator(fieldValue: $0) != nil }) ?? true
         else { return nil }
@@ -108,10 +106,10 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Returns the number of bytes of a file that can be relied on.
     ///
-    /// After a crash of the system, a file may have a length whose bytes were never written.
+    /// After a crash of the system, a file may have a length whose bytes were never written, so those from before are not used.
     func usableLength(of fileLength: Int64, boot: String?) -> Int64 {
         guard validator != nil, length.map({ fileLength <= $0 }) ?? true else { return 0 }
-        return boot != nil && boot == self.boot ? fileLength : min(fileLength, synced)
+        return boot != nil && boot == self.boot ? fileLength : 0
     }
 }
 

@@ -177,11 +177,6 @@ final class OpenFile: Sendable {
         if let failure { throw failure }
     }
 
-    /// Calls a closure once the disk has all bytes that were written before, and not at all if it fails.
-    func whenSynchronized(_ done: @escaping @Sendable () -> Void) {
-        Self.queue.async { if self.synchronize() { done() } }
-    }
-
     /// Waits until the disk has all bytes.
     ///
     /// - Returns: Whether it has.

@@ -7,8 +7,6 @@ internal import Foundation
 ///
 /// Must not be used by two threads at once.
 final class PartialFile {
-    /// The number of bytes after which the disk is asked to confirm them.
-    private static let syncStep: Int64 = 64 << 20
     /// The number of bytes that are hashed without a pause, which takes some milliseconds.
     private static let hashStep: Int64 = 1 << 20
 
@@ -22,10 +20,6 @@ final class PartialFile {
     private var isFinished = false
     /// Whether the file has bytes of something else, which are kept until there is a content.
     private var isForeign: Bool
-    /// The length when the disk was last asked to confirm the bytes.
-    private var asked: Int64 = 0
-    /// The number of bytes that it has confirmed; another object for each content.
-    private var confirmed = Lock<Int64>(0)
 
     /// Opens or creates the file, locks it, and reads its record.
     ///
@@ -49,9 +43,6 @@ final class PartialFile {
             }
             if length < fileLength { try file.truncate(to: length) }
         }
-        record?.boot = SystemBoot.id
-        asked = record?.synced ?? 0
-        confirmed = Lock(asked)
         if isHashed { hash = SHA256() }
     }
 
@@ -79,13 +70,11 @@ final class PartialFile {
     deinit {
         if !isFinished {
             if isResumable, file.isAtPath {
-                record?.synced = confirmed.withLock { $0 }
                 try? save()
             } else {
                 remove()
             }
         }
-        // The disk may still be writing, which keeps the file open.
         file.unlock()
     }
 
@@ -112,7 +101,6 @@ final class PartialFile {
         isForeign = false
         unlink(recordPath)
         (length, record) = (0, nil)
-        (asked, confirmed) = (0, Lock(0))
         if hash != nil { hash = SHA256() }
     }
 
@@ -130,7 +118,6 @@ final class PartialFile {
         }
         length += Int64(data.count)
         hash?.update(data)
-        try synchronize()
     }
 
     /// Checks that nothing else has changed the length of the file, or removed it.
@@ -142,19 +129,6 @@ final class PartialFile {
             record = nil
             throw error
         }
-    }
-
-    /// Asks the disk to confirm the bytes after each step, and records what it has confirmed.
-    private func synchronize() throws {
-        guard length - asked >= Self.syncStep, record?.validator != nil, confirmed.withLock({ $0 }) == asked else {
-            return
-        }
-        if record?.synced != asked {
-            record?.synced = asked
-            try save()
-        }
-        asked = length
-        file.whenSynchronized { [confirmed, length] in confirmed.withLock { $0 = length } }
     }
 
     private func save() throws {

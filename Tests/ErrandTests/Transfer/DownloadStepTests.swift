@@ -115,25 +115,21 @@ import Testing
         let record = Self.record()
         #expect(DownloadRecord(try JSONEncoder().encode(record)) == record)
         var other = record
-        for version in [2, 4] {
+        for version in [3, 5] {
             other.version = version
             #expect(DownloadRecord(try JSONEncoder().encode(other)) == nil)
         }
-        (other.version, other.synced) = (3, -1)
-        #expect(DownloadRecord(try JSONEncoder().encode(other)) == nil)
-        (other.synced, other.length) = (0, .min)
+        (other.version, other.length) = (4, .min)
         #expect(DownloadRecord(try JSONEncoder().encode(other)) == nil)
         other.length = 1_000
         #expect(DownloadRecord(try JSONEncoder().encode(other)) == record)
     }
 
-    @Test func afterACrashOfTheSystemOnlyConfirmedBytesAreUsable() {
-        var record = Self.record()
-        record.synced = 100
+    @Test func afterAnotherStartOfTheSystemNoBytesAreUsable() {
+        let record = Self.record()
         #expect(record.usableLength(of: 400, boot: "b") == 400)
-        #expect(record.usableLength(of: 400, boot: "c") == 100)
-        #expect(record.usableLength(of: 50, boot: "c") == 50)
-        #expect(record.usableLength(of: 400, boot: nil) == 100)
+        #expect(record.usableLength(of: 400, boot: "c") == 0)
+        #expect(record.usableLength(of: 400, boot: nil) == 0)
         #expect(record.usableLength(of: 1_001, boot: "b") == 0)
         #expect(Self.record(nil).usableLength(of: 400, boot: "b") == 0)
     }
