@@ -8,26 +8,7 @@ extension Agent {
     /// let file = try await agent.download(GetUser(id: 7), to: target) { print($0.fractionCompleted) }
     /// ```
     ///
-    /// - Parameters:
-    ///   - request: The request to send.
-    ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
-    ///   - options: The expected size and digest, and whether existing files are kept.
-    ///   - progress: Called in the background as for `send(_:progress:)`: it never runs backwards, and ends at 1.
-    /// - Returns: The file.
-    /// - Throws: The errors of `send(_:)`, and ``NetworkError`` if the file cannot be written, or is not what was expected.
-    @discardableResult
-    public func download<R: Request & Sendable>(
-        _ request: R,
-        to target: URL,
-        options: DownloadOptions = DownloadOptions(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws -> DownloadedFile {
-        let download = request.downloading(to: target, options)
-        guard let progress else { return try await send(download) }
-        return try await send(download, progress: progress)
-    }
-
-    /// Downloads the response of a request that is prepared on the caller's actor.
+    /// The request is prepared on the caller's actor, and the file is written in the background.
     ///
     /// - Parameters:
     ///   - request: The request to send.

@@ -76,24 +76,18 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     }
 
     /// Returns the type of an authenticator, with a digest of the values that a struct or an enum was created with, such as the
-    /// name of a realm; `nil` if one of them cannot be read, or there are too many.
+    /// name of a realm; `nil` if one of them cannot be read.
     ///
     /// They are the same in every process, unlike references. The values of an object may change while they are read.
     private static func kind(of authenticator: A) -> String? {
         let type = String(reflecting: A.self)
-        var limit = maximumValueCount
-        guard let values = values(in: authenticator, depth: 0, limit: &limit) else { return nil }
+        guard let values = values(in: authenticator) else { return nil }
         // Most have none but the parentheses.
         return values.isEmpty || values == ["(", "", ")"] ? type : "\(type) \(CacheIdentification.digest(values))"
     }
 
-    private static var maximumValueCount: Int { 10_000 }
-
     /// Returns the texts, numbers and cases in a value, with where each begins and ends; objects count as nothing.
-    private static func values(in value: Any, depth: Int, limit: inout Int) -> [String]? {
-        limit -= 1
-        // Otherwise a value that contains itself by references would have no end.
-        guard limit > 0, depth < 8 else { return nil }
+    private static func values(in value: Any) -> [String]? {
         switch value {
         case let value as any LosslessStringConvertible: return ["=", value.description]
         case let value as URL: return ["=", value.absoluteString]
@@ -114,7 +108,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
         }
         var members: [[String]] = []
         for child in mirror.children {
-            guard let found = values(in: child.value, depth: depth + 1, limit: &limit) else { return nil }
+            guard let found = values(in: child.value) else { return nil }
             members.append(found)
         }
         // Their order differs from one process to the next.

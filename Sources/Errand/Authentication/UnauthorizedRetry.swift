@@ -29,7 +29,12 @@ struct UnauthorizedRetry: Sendable {
         _ record: AttemptRecord?,
         _ attempt: () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        let authenticated = AuthenticatedAttempt(credential: credential, prepared: prepared, attempt: number, timeline: timeline)
+        let authenticated = AuthenticatedAttempt(
+            credential: credential,
+            prepared: prepared,
+            attempt: number,
+            timeline: timeline
+        )
         record?.noteWaiting(try await authenticated.waitBeforeSending())
         do {
             return try await attempt()
@@ -87,7 +92,9 @@ private struct AuthenticatedAttempt {
 
     /// Waits for a refresh if one is in progress or the credential expires soon.
     func waitBeforeSending() async throws -> Duration {
-        guard session.appliesTo(prepared.outgoing.url), let reason = session.refreshReasonBeforeSending() else { return .zero }
+        guard session.appliesTo(prepared.outgoing.url), let reason = session.refreshReasonBeforeSending() else {
+            return .zero
+        }
         return try await wait(for: reason, after: nil)
     }
 

@@ -59,17 +59,6 @@ extension Pipeline {
 }
 
 extension Payload {
-    /// Whether the bytes are a JSON object or array that is not empty, as far as its first characters show.
-    var hasMembers: Bool {
-        let first = data.lazy.filter { !$0.isJSONSpace }.prefix(2)
-        guard let opening = first.first, opening == UInt8(ascii: "{") || opening == UInt8(ascii: "[") else {
-            return false
-        }
-        let second = first.dropFirst().first
-        return second != nil && second != UInt8(ascii: "}") && second != UInt8(ascii: "]")
-    }
-}
-
-extension UInt8 {
-    fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+    /// Whether it begins as a JSON object or array that is not empty.
+    var hasMembers: Bool { data.count > 2 && (data.first == UInt8(ascii: "{") || data.first == UInt8(ascii: "[")) }
 }

@@ -37,21 +37,14 @@ final class RequestType: Sendable {
     }
 }
 
-/// The names of types, each created once, because that takes as long as building a request.
+/// The names of types.
 enum TypeNames {
-    private static let known = Lock<[ObjectIdentifier: String]>([:])
-
     /// Returns the short name of a type.
     ///
     /// A generic type of the library is named without its arguments, as in `GeneralRequest`; one of the user's keeps
     /// them, as in `GetPage<User>`. A request that wraps another has the name of that one.
     static func name<T>(of type: T.Type) -> String {
-        let id = ObjectIdentifier(type)
-        if let name = known.withLock({ $0[id] }) { return name }
-        var name = spelling(of: type)
-        if let wrapper = type as? any RequestWrapper.Type { name = self.name(ofBase: wrapper) ?? name }
-        known.withLock { $0[id] = name }
-        return name
+        (type as? any RequestWrapper.Type).flatMap { name(ofBase: $0) } ?? spelling(of: type)
     }
 
     /// Returns the name of the wrapped type, or `nil` for a request without a type of its own.

@@ -13,23 +13,24 @@ struct FileName: Sendable, Hashable {
     static let fallback = "download"
 
     /// Names a file by `Content-Disposition`, or else by the last component of the URL's path.
-    init(of headers: HTTPHeaders, from url: URL) {
+    ///
+    /// - Parameters:
+    ///   - headers: The header fields of the response.
+    ///   - url: The URL of the response.
+    ///   - declared: The path as the request declares it, if the response is from there; a component with a secret names no file.
+    init(of headers: HTTPHeaders, from url: URL, _ declared: DeclaredPath? = nil) {
         let proposed = headers["Content-Disposition"].flatMap { ContentDisposition($0)?.fileName }
-        self.init(proposed.flatMap(Self.sanitized) ?? Self.sanitized(url))
+        self.init(proposed.flatMap { Self.sanitized($0) } ?? Self.sanitized(path: declared?.shown ?? url.path()))
     }
-
-    /// Names a file by the last component of the URL's path.
-    init(from url: URL) { self.init(Self.sanitized(url)) }
 
     private init(_ text: String?) { self.text = text ?? Self.fallback }
 
     /// Whether a text is a name that a server could have proposed.
     static func isSafe(_ text: String) -> Bool { sanitized(text) == text }
 
-    private static func sanitized(_ url: URL) -> String? {
-        let path = url.path(percentEncoded: true)
+    private static func sanitized(path: String) -> String? {
         let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        return sanitized(String(last).removingPercentEncoding ?? String(last))
+        return last.contains(DeclaredPath.mask) ? nil : sanitized(String(last).removingPercentEncoding ?? String(last))
     }
 
     /// Returns a usable name, or `nil` if nothing of the text remains.

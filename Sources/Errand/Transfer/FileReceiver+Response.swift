@@ -90,7 +90,8 @@ extension FileReceiver {
                     at: location,
                     headers: response.headers,
                     statusCode: response.statusCode,
-                    fileName: target.isFolder ? FileName(of: response.headers, from: location).text : nil
+                    fileName: target.isFolder
+                        ? FileName(of: response.headers, from: location, request.declared).text : nil
                 )
                 try target.check(named: record.fileName, options)
                 // Of other requests, the rest cannot be requested alone.
@@ -182,7 +183,7 @@ extension FileReceiver {
         try withState { state in
             state.part = nil
             let target = try state.target ?? DownloadTarget(url)
-            let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url).text
+            let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url, state.source?.declared).text
             let path: String
             let part = try target.part(named: name, isHashed: options.sha256 != nil)
             do {

@@ -49,6 +49,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     struct Source {
         let url: URL
+        let declared: DeclaredPath?
         /// The name of the unfinished file in a folder.
         let partName: String
         let content: DownloadRecord.Content?
@@ -99,7 +100,8 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         let digest = request.url.nameDigest(path: shownPath, without: send.secrets)
         let source = Source(
             url: request.url,
-            partName: "\(FileName(from: request.url).text)-\(digest)",
+            declared: request.declared,
+            partName: "\(FileName(of: [:], from: request.url, request.declared).text)-\(digest)",
             content: DownloadRecord.Content(of: send, at: request.url)
         )
         for number in 1... {

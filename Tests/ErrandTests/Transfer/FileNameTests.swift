@@ -31,6 +31,15 @@ import Testing
         for one in others { #expect(try name(one) == "from url.txt", "\(one ?? "none")") }
     }
 
+    @Test func aSecretNamesNoFile() throws {
+        let url = try #require(URL(string: "https://h/files/token"))
+        let declared = DeclaredPath("/files/\(secret: "token")")
+        #expect(FileName(of: [:], from: url, declared).text == "download")
+        let headers: HTTPHeaders = ["Content-Disposition": "attachment; filename=a.txt"]
+        #expect(FileName(of: headers, from: url, declared).text == "a.txt")
+        #expect(FileName(of: [:], from: url, DeclaredPath("/\(secret: "token")/b%20c.txt")).text == "b c.txt")
+    }
+
     @Test func aURLWithoutAUsableNameGivesAFixedOne() throws {
         for url in ["https://h", "https://h/", "https://h/a/", "https://h/..", "https://h/%2E%2E", "https://h/%00"] {
             #expect(try name(nil, url) == "download", "\(url)")
