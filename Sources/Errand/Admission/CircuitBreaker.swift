@@ -171,6 +171,9 @@ public final class CircuitBreaker: Interceptor {
         }
     }
 
+    /// It adds no credential.
+    public func credentialScope(for context: RequestContext) -> String? { "" }
+
     private func admit(to host: Origin) throws(NetworkError) -> Circuit.Ticket {
         switch change(host, { $0.admit(at: $1) }) {
         case .admitted(let ticket): return ticket

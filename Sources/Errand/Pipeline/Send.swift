@@ -116,7 +116,10 @@ final class Send: Sendable {
         let began = timeline.now()
         do {
             try make(accepted.payload)
-        } catch let error as NetworkError {
+        } catch {
+            // An error may be a consequence of the end of the send.
+            try checkTime(of: prepared, for: accepted.source)
+            guard let error = error as? NetworkError else { throw error }
             throw error.with(response: accepted.response)
                 .with(exchangeOf: accepted.response, method: prepared.outgoing.method)
                 .with(attempts: accepted.metrics.attempts.count)

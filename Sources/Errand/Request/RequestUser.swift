@@ -12,7 +12,7 @@ struct RequestUser: Sendable {
     /// Whether a session or the request names the user, whatever the tokens are.
     let isNamed: Bool
     /// Whether no user is named, and no hook declares a user's credential.
-    var isAnyone: Bool { !isNamed && scopes.allSatisfy(\.isEmpty) }
+    var isAnyone: Bool { !isNamed && login.isEmpty && scopes.allSatisfy(\.isEmpty) }
     /// The scope of the session; empty if there is none, or nobody is logged in.
     let login: String
     /// The header fields of the request that distinguish users: the declared credentials, and fields whose name refers to a
@@ -28,7 +28,8 @@ struct RequestUser: Sendable {
     init(_ prepared: PreparedRequest) {
         let (declared, session) = (prepared.cacheIdentity.user, prepared.pinnedCredential?.session)
         let login = prepared.pinnedCredential?.scope ?? ""
-        let isNamed = !declared.isEmpty || !login.isEmpty && session?.appliesTo(prepared.outgoing.url) == true
+        // A session may be an app's; its own token is added later, and so never counts.
+        let isNamed = !declared.isEmpty
         (self.login, self.isNamed) = (login, isNamed)
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.

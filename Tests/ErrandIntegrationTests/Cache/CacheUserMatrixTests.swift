@@ -16,7 +16,8 @@ import Testing
         case adapterToken, adapterQuery, adapterBody, adapterCookie, adapterUserField, scopedAdapter, scopedAdapterBody
         case interceptorToken, interceptorQuery, interceptorCookie, rewrappingInterceptor, scopedInterceptor
         case login, refreshedLogin, loginAndAdapter, userAndAdapter
-        case cookieJar, challengedLogin, switchingAdapter, rewrappingScopedInterceptor
+        case cookieJar, jarBesideAppSession, configTokenBesideAppSession, challengedLogin, switchingAdapter,
+            rewrappingScopedInterceptor
 
         /// Whether the response to a user is stored, under policies that store.
         var isStored: Bool {
@@ -29,6 +30,7 @@ import Testing
             case .interceptorToken, .interceptorQuery, .interceptorCookie, .rewrappingInterceptor: false
             case .scopedAdapter, .scopedAdapterBody, .scopedInterceptor, .login, .refreshedLogin: true
             case .requestTokenAndUser, .cookieJar: true
+            case .jarBesideAppSession, .configTokenBesideAppSession: true
             // The first send begins without a user.
             case .challengedLogin: false
             // The scope is another one after each adaptation.
@@ -165,6 +167,8 @@ import Testing
             config.cachePolicy = policy
             switch way {
             case .urlFilter: config.urlFilters = [Filter()]
+            case .jarBesideAppSession, .configTokenBesideAppSession:
+                config.authentication = .session(AuthenticationSession(Tokens(), credential: "app"))
             case .adapterToken, .adapterQuery, .adapterBody, .adapterCookie, .adapterUserField, .loginAndAdapter,
                 .userAndAdapter:
                 config.adapters = [Adapter(change: way.change)]
@@ -204,7 +208,8 @@ import Testing
                     case .loginAndAdapter:
                         service.authentication = .session(AuthenticationSession(Tokens(), credential: "app"))
                     case .userAndAdapter: request = request.cacheIdentity(CacheIdentity(user: "u"))
-                    case .cookieJar:
+                    case .configTokenBesideAppSession: own.headers["Authorization"] = "Bearer \(user)"
+                    case .cookieJar, .jarBesideAppSession:
                         let jar = CookieJar()
                         jar.set("session=\(user); Path=/", from: server.baseURL)
                         own.interceptors = [jar]
