@@ -6,8 +6,8 @@ import Testing
 
 /// The outcome of a handle is true as soon as it is known.
 @Suite(.limit(seconds: 60)) struct DownloadHandleTests {
-    /// A body whose second part does not come before a door is opened, whether it is wanted or not.
-    private final class DeafBody: ResponseChunks {
+    /// A body whose second part does not come before it is cancelled.
+    private final class EndlessBody: ResponseChunks {
         let door = Delivery<Void>()
         private let isBegun = Lock(false)
 
@@ -17,7 +17,7 @@ import Testing
                 return !isBegun
             }
             if isFirst { return Data("first".utf8) }
-            await door.value()
+            await withTaskCancellationHandler { await door.value() } onCancel: { door.deliver(()) }
             return nil
         }
 
@@ -25,17 +25,14 @@ import Testing
     }
 
     @Test func fileIsFreeForAnotherDownloadWhenACancellationIsKnown() async throws {
-        let (folder, bodies) = (try TemporaryDirectory(), Record<DeafBody>())
-        defer { for body in bodies.all { body.door.deliver(()) } }
+        let folder = try TemporaryDirectory()
         let target = folder.url.appending(path: "a")
         let rig = Rig { request in
-            guard request.url.path() == "/deaf" else { return .json("7") }
-            let body = DeafBody()
-            bodies.add(body)
-            return TransportResponse(statusCode: 200, body: ResponseBody(chunks: body))
+            guard request.url.path() == "/endless" else { return .json("7") }
+            return TransportResponse(statusCode: 200, body: ResponseBody(chunks: EndlessBody()))
         }
         for isPaused in [false, true] {
-            let handle = rig.agent.startDownload(GeneralRequest("/deaf"), to: target)
+            let handle = rig.agent.startDownload(GeneralRequest("/endless"), to: target)
             while folder.files.isEmpty, !Task.isCancelled { await Task.yield() }
             if isPaused { handle.pause() }
             handle.cancel()
@@ -125,11 +122,9 @@ import Testing
     }
 
     @Test func updatesOfAPausedDownloadEndWithItsHandle() async throws {
-        let (folder, bodies) = (try TemporaryDirectory(), Record<DeafBody>())
+        let folder = try TemporaryDirectory()
         let rig = Rig { _ in
-            let body = DeafBody()
-            bodies.add(body)
-            return TransportResponse(statusCode: 200, body: ResponseBody(chunks: body))
+            TransportResponse(statusCode: 200, body: ResponseBody(chunks: EndlessBody()))
         }
         var handle: RequestHandle<DownloadedFile>? = rig.agent.startDownload(
             GeneralRequest("/x"),
@@ -139,7 +134,6 @@ import Testing
         let updates = try #require(handle?.progressUpdates)
         handle?.pause()
         handle = nil
-        for body in bodies.all { body.door.deliver(()) }
         for await _ in updates {}
     }
 }
