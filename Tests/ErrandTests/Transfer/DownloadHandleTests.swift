@@ -17,7 +17,11 @@ import Testing
                 return !isBegun
             }
             if isFirst { return Data("first".utf8) }
-            await withTaskCancellationHandler { await door.value() } onCancel: { door.deliver(()) }
+            await withTaskCancellationHandler {
+                await door.value()
+            } onCancel: {
+                door.deliver(())
+            }
             return nil
         }
 
