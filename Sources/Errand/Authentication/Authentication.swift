@@ -158,12 +158,16 @@ final class PinnedCredential: Sendable {
         guard admits(credential?.scope ?? "") else { throw NetworkError(.credentialChanged) }
         guard let credential else { return }
         let before = request
-        request.isBodyNew = false
+        request.notes.isBodyNew = false
         try await credential.apply(&request, context)
         let isSameData = before.body.data.map { $0 == request.body.data } ?? false
-        request.hasCredentialInBody = request.isBodyNew && !isSameData
-        request.credential = AppliedCredential(request.headers, request.url, addedTo: (before.headers, before.url))
-        request.credentialVersion = credential.version
+        request.notes.hasCredentialInBody = request.notes.isBodyNew && !isSameData
+        request.notes.credential = AppliedCredential(
+            request.headers,
+            request.url,
+            addedTo: (before.headers, before.url)
+        )
+        request.notes.credentialVersion = credential.version
     }
 }
 

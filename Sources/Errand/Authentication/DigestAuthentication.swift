@@ -120,7 +120,7 @@ public final class DigestAuthentication: ExchangeInterceptor {
             guard sent != nil else { return response }
             response = try await exchange(sent, of: session)
         }
-        if sent != nil, response.statusCode == 401, response.rejection == nil {
+        if sent != nil, response.statusCode == 401, response.notes.value.rejection == nil {
             response.notes.value.rejection = "; Digest responded to the challenge, and was rejected"
         }
         if let sent, let session { settle(response, of: session, after: sent.nonce, for: origin) }

@@ -72,7 +72,7 @@ extension PreparedRequest {
     ///
     /// It cannot reject a credential that a redirect removed.
     func markingUnauthorized(_ error: any Error, of response: RawResponse) -> any Error {
-        guard let credential = self.pinnedCredential, let version = response.credentialVersion,
+        guard let credential = self.pinnedCredential, let version = response.notes.value.credentialVersion,
             !response.redirects.contains(where: \.leavesOrigin),
             // An interceptor may have moved the request to a host that did not receive the credential.
             credential.session.appliesTo(response.redirects.first?.from ?? response.url),

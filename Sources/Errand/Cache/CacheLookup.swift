@@ -175,7 +175,7 @@ struct CacheLookup: Sendable {
         _ source: ResponseSource
     ) throws -> AcceptedResponse? {
         var response = entry.response(for: prepared.outgoing.url, by: fields)
-        response?.notes.value.declared = prepared.built.outgoing.declared
+        response?.notes.value.declared = prepared.built.outgoing.notes.declared
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         if let response, response.statusCode == 416, entry.statusCode != 416 {
             var accepted = try surroundings.judge(response, prepared)

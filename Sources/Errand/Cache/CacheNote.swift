@@ -40,7 +40,7 @@ final class CacheNote: ExchangeNote {
 extension RawResponse {
     /// The note on the exchange, or `nil` if the cache doesn't need one.
     var cacheNote: CacheNote? {
-        get { note as? CacheNote }
+        get { notes.value.note as? CacheNote }
         set { notes.value.note = newValue }
     }
 }

@@ -30,9 +30,6 @@ public struct RawResponse: Sendable {
     /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
     var declared: DeclaredPath? { notes.value.declared }
 
-    /// Why the credential of the request was not accepted, or `nil` if the reason is not known.
-    var rejection: String? { notes.value.rejection }
-
     /// The timing of the exchange.
     var timing: ExchangeTiming? { notes.value.timing }
 
@@ -41,25 +38,16 @@ public struct RawResponse: Sendable {
     /// A filter that finds no more specific error throws it.
     public internal(set) var failure: (any Error)?
 
-    /// Why the body is not complete, or `nil` if it is.
-    ///
-    /// The body of a response that is rejected in place of a file or a stream need not be complete.
-    var bodyFailure: (any Error)? { notes.value.bodyFailure }
-
-    /// The version of the credential that the request had, or `nil` if it had none.
-    var credentialVersion: Int? { notes.value.credentialVersion }
-
-    /// A note on the exchange for a later stage, or `nil` if there is none.
-    var note: (any ExchangeNote)? { notes.value.note }
-
     /// The notes of stages, behind one reference, because a response is copied often.
     struct Notes {
         var redirects: [Redirect] = []
         var method: HTTPMethod?
         var credential = AppliedCredential()
         var declared: DeclaredPath?
+        /// Why the credential of the request was not accepted, or `nil` if the reason is not known.
         var rejection: String?
         var timing: ExchangeTiming?
+        /// Why the body is not complete, or `nil` if it is: rejected in place of a file or a stream, it need not be.
         var bodyFailure: (any Error)?
         var credentialVersion: Int?
         var note: (any ExchangeNote)?

@@ -6,7 +6,7 @@ extension Metrics.Attempt: SafeDescription {
             timing,
             origin: request.credentials.origin,
             url: request.outgoing.url,
-            path: request.outgoing.declared
+            path: request.outgoing.notes.declared
         )
     }
 

@@ -22,7 +22,7 @@ extension OutgoingRequest {
             let isToken = method.rawValue.utf8.allSatisfy(\.isTokenCharacter)
             words += ["-X", isToken ? quoted(method.rawValue) : "(a method that is not valid)"]
         }
-        words.append(quoted(declared.map { secrets.redacted(url, path: $0.shown) } ?? secrets.redacted(url)))
+        words.append(quoted(notes.declared.map { secrets.redacted(url, path: $0.shown) } ?? secrets.redacted(url)))
         for field in headers {
             let value = secrets.redacted(field.value, of: field.name)
             // For curl, a field that ends in a colon is one to omit.

@@ -49,7 +49,9 @@ extension OutgoingBody: SafeDescription {
 
 extension OutgoingRequest: SafeDescription {
     /// Method, host and declared path, names of header fields, and the size of the body.
-    public var description: String { "\(method) \(url.origin.authority)\(declared?.shown ?? "") \(headers) \(body)" }
+    public var description: String {
+        "\(method) \(url.origin.authority)\(notes.declared?.shown ?? "") \(headers) \(body)"
+    }
 }
 
 extension RawResponse: SafeDescription {

@@ -48,7 +48,7 @@ extension Pipeline {
                 record
             )
         }
-        response.notes.value.credentialVersion = outgoing.credentialVersion
+        response.notes.value.credentialVersion = outgoing.notes.credentialVersion
         // A response from no exchange of this send was made by an interceptor, or kept from another send.
         if let check = prepared.userCheck, response.cacheNote?.send != prepared.context.id { check.fail() }
         return response

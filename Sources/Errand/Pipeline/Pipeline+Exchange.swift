@@ -91,7 +91,7 @@ extension Pipeline {
         after redirects: [Redirect]
     ) async throws -> RawResponse {
         var context = prepared.context
-        (context.url, context.declared) = (outgoing.url, outgoing.declared)
+        (context.url, context.declared) = (outgoing.url, outgoing.notes.declared)
         // A request that an adapter or interceptor moved to another origin has none of its credentials either.
         context.allowsCredentials =
             try prepared.mayHoldCredentials && !redirects.contains(where: \.leavesOrigin)

@@ -64,7 +64,7 @@ extension Pipeline {
                 timing: $0,
                 origin: prepared.origin,
                 url: outgoing.url,
-                path: outgoing.declared
+                path: outgoing.notes.declared
             )
         }
         if let began { accepted.times.filter = timeline.now() - began }
@@ -81,7 +81,7 @@ extension PreparedRequest {
             var payload = try content(of: response, attempt: attempt)
             if let failure = response.failure, !filter.recovers(from: failure, in: response) { throw failure }
             // Such as the body of an error response that the filter accepts.
-            if let failure = response.bodyFailure { throw failure }
+            if let failure = response.notes.value.bodyFailure { throw failure }
             if self.guardsPayload { try payload.guardTraps(of: response) }
             if payload.data.isEmpty, response.hasNoBody(to: method) { payload.isAbsent = true }
             payload.headers = response.headers

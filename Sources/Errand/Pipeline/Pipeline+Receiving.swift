@@ -102,8 +102,8 @@ extension PreparedRequest {
 extension RawResponse {
     fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, to request: OutgoingRequest) {
         self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
-        if !request.credential.isEmpty { notes.value.credential = request.credential }
-        notes.value.declared = request.declared
+        if !request.notes.credential.isEmpty { notes.value.credential = request.notes.credential }
+        notes.value.declared = request.notes.declared
     }
 
     /// Creates the response to a request whose body has been read.

@@ -20,7 +20,7 @@ struct RequestBuilder {
         var fallbacks: [BuiltRequest] = []
         let pinnedCredential: PinnedCredential?
         if var outgoing = content.custom?.value {
-            outgoing.declared = DeclaredPath(outgoing.url.path())
+            outgoing.notes.declared = DeclaredPath(outgoing.url.path())
             let origin = outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             try outgoing.validate()
@@ -41,7 +41,7 @@ struct RequestBuilder {
         if let receiver = content.receiver {
             context = context.with(beginning: BodyBeginning(isStream: receiver.isStream))
         }
-        (context.url, context.declared) = (built.outgoing.url, built.outgoing.declared)
+        (context.url, context.declared) = (built.outgoing.url, built.outgoing.notes.declared)
         context.allowsCredentials = built.credentials.areSent
         return PreparedRequest(
             PreparedRequest.Parts(
@@ -144,7 +144,7 @@ struct RequestBuilder {
         }
         let url = try url(of: parts, at: place)
         var outgoing = OutgoingRequest(method: method, url: url, headers: headers, body: content.body)
-        outgoing.declared = place.declared
+        outgoing.notes.declared = place.declared
         try outgoing.validate()
         return BuiltRequest(
             consume outgoing,

@@ -74,7 +74,7 @@ final class CacheValidation: Sendable {
         whole.notes.value.redirects = response.redirects
         whole.notes.value.timing = response.timing
         whole.notes.value.declared = response.declared
-        whole.notes.value.credentialVersion = response.credentialVersion
+        whole.notes.value.credentialVersion = response.notes.value.credentialVersion
         whole.cacheNote = note.validating(merged, since: ticket)
         return whole
     }

@@ -11,7 +11,7 @@ indirect enum BaseParameterRemoval: Sendable {
 extension PreparedRequest {
     /// Creates the body without base parameters, or `nil` if it has none.
     private var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)? {
-        if case .body(let make)? = baseRemoval { make } else { nil }
+        if case .body(let make)? = built.baseRemoval { make } else { nil }
     }
 
     /// Returns the origins that receive the credentials of the config and the service.
@@ -21,7 +21,7 @@ extension PreparedRequest {
 
     /// The base parameters that are sent, as text for comparing two sends, or an empty string if there are none.
     var baseParameterText: String {
-        guard baseParameters.isSent else { return "" }
+        guard built.baseParameters.isSent else { return "" }
         let base = settings.request.service.parameters.over(settings.config.inherited.parameters)
         // If a value cannot be encoded, building the request has already failed.
         let values = (try? base.values(dates: .iso8601)) ?? []
@@ -53,10 +53,10 @@ extension PreparedRequest {
     /// apply.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
         if request.url != outgoing.url, let session = self.pinnedCredential?.session, !session.appliesTo(request.url) {
-            let applied = request.credential
+            let applied = request.notes.credential
             request.headers = HTTPHeaders(request.headers.filter { !applied.contains($0) })
             request.url = try request.url.removing(pairsLike: applied.pairs)
-            let isInBody = request.hasCredentialInBody && !request.body.isEmpty
+            let isInBody = request.notes.hasCredentialInBody && !request.body.isEmpty
             let isInPath = try applied.isInPath(of: request.url) && !isOfOwnOrigin(request.url)
             guard !isInBody, !isInPath else {
                 throw NetworkError(
@@ -77,7 +77,8 @@ extension PreparedRequest {
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
         // The authenticator of a session decides by itself which URLs receive its credential.
         let applied = FieldNames(
-            self.pinnedCredential?.session.appliesTo(request.url) == true ? request.credential.headers.map(\.name) : []
+            self.pinnedCredential?.session.appliesTo(request.url) == true
+                ? request.notes.credential.headers.map(\.name) : []
         )
         request.headers = HTTPHeaders(
             request.headers.filter { field in
@@ -97,7 +98,7 @@ extension PreparedRequest {
 
     /// Removes base parameters from a request that was moved to another origin.
     private func withholdBaseParameters(from request: inout OutgoingRequest) throws {
-        if case .query(let makePairs)? = baseRemoval {
+        if case .query(let makePairs)? = built.baseRemoval {
             request.url = try request.url.removing(pairs: makePairs())
         }
         guard let makeBodyWithoutBase, !request.body.isEmpty else { return }

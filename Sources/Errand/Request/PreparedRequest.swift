@@ -95,7 +95,7 @@ final class PreparedRequest: Sendable, ReceivedSend {
     convenience init(_ other: PreparedRequest, at fallback: BuiltRequest) {
         self.init(other) { parts in
             (parts.built, parts.fallbacks) = (fallback, [])
-            (parts.context.url, parts.context.declared) = (fallback.outgoing.url, fallback.outgoing.declared)
+            (parts.context.url, parts.context.declared) = (fallback.outgoing.url, fallback.outgoing.notes.declared)
             parts.context.allowsCredentials = fallback.credentials.areSent
         }
     }
@@ -104,10 +104,6 @@ final class PreparedRequest: Sendable, ReceivedSend {
     var outgoing: OutgoingRequest { built.outgoing }
     /// Whether credentials of the config and the service are sent.
     var credentials: CredentialDecision { built.credentials }
-    /// The place of the parameters of the config and the service.
-    var baseParameters: BaseParameterPlace { built.baseParameters }
-    /// How to remove them again, or `nil` if none are sent.
-    var baseRemoval: BaseParameterRemoval? { built.baseRemoval }
     /// The origin of the request's own URL, before URL filters.
     var requestOrigin: Origin { built.requestOrigin }
 

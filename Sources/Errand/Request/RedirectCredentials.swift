@@ -29,7 +29,7 @@ struct RedirectCredentials: Sendable {
     /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
     ///   interceptor replaced it.
     func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
-        guard !request.hasCredentialInBody || request.body.isEmpty else {
+        guard !request.notes.hasCredentialInBody || request.body.isEmpty else {
             let reason = "its body holds the credential of a session, which belongs to another origin"
             throw NetworkError(.invalidRedirect(reason), response: response)
         }
@@ -37,7 +37,7 @@ struct RedirectCredentials: Sendable {
         func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }
         let sent = request
         func isLeft(_ field: HTTPHeaders.Field) -> Bool {
-            Self.alwaysLeft.contains(field.name) || sent.credential.contains(field)
+            Self.alwaysLeft.contains(field.name) || sent.notes.credential.contains(field)
         }
         if policy == .anyOrigin {
             request.headers = HTTPHeaders(request.headers.filter { !isLeft($0) })

@@ -84,7 +84,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
         try veto?(redirect)
         var next = request
-        (next.url, next.declared) = (target, nil)
+        (next.url, next.notes.declared) = (target, nil)
         if changesMethod(response.statusCode, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = .empty

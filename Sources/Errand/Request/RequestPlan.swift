@@ -41,7 +41,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// Empty settings are omitted.
     public var description: String {
         var lines = [
-            "\(context.typeName): \(request.method) \(request.url.origin.authority)\(request.declared?.shown ?? "")"
+            "\(context.typeName): \(request.method) \(request.url.origin.authority)\(request.notes.declared?.shown ?? "")"
         ]
         let shown = entries.filter { !["", "[]", "[:]"].contains($0.value) }
         let width = shown.map(\.name.count).max() ?? 0
@@ -94,7 +94,7 @@ extension RequestPlan {
         add("query", try request.query.names)
         add("parameters", try request.parameters.names)
         add("body", Self.words(for: final.body), level(try !request.body.isAutomatic || final.body.byteCount != 0))
-        let basePlace = prepared.baseParameters
+        let basePlace = prepared.built.baseParameters
         let isBaseOfService = basePlace != .absent && !service.parameters.isEmpty
         add("baseParameters", basePlace.rawValue, level(false, isBaseOfService, basePlace != .absent))
         let isOwnHeader = !values.headers.isEmpty || service.headers.isEmpty && config.headers.isEmpty
@@ -126,7 +126,7 @@ extension RequestPlan {
         setting("acceptance", settings.acceptance)
         if !prepared.fallbacks.isEmpty {
             let urls = prepared.fallbacks.map {
-                $0.outgoing.url.origin.description + ($0.outgoing.declared?.shown ?? "")
+                $0.outgoing.url.origin.description + ($0.outgoing.notes.declared?.shown ?? "")
             }
             add("cdnFallbacks", urls, level(false, service.cdnURL != nil || !service.cdnFallbacks.isEmpty, true))
         }

@@ -64,7 +64,9 @@ public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
     /// Returns the reason for rejecting a response whose body need not be known yet, or `nil` if it is accepted.
     func failure(of response: RawResponse, hasBody: Bool) -> NetworkError? {
         guard statusCodes.contains(where: { $0.contains(response.statusCode) }) else {
-            return NetworkError(.status(response.statusCode), response: response).with(note: response.rejection)
+            return NetworkError(.status(response.statusCode), response: response).with(
+                note: response.notes.value.rejection
+            )
         }
         guard contentTypes.isEmpty || !hasBody || contentTypes.contains(where: response.hasContentType)
         else {

@@ -22,28 +22,11 @@ extension Agent {
     /// - A limit of the body's size applies only if the request itself sets it.
     /// - The exchange has a connection of its own, so that a slow reader does not delay other requests to the host.
     ///
-    /// - Parameter request: The request to send.
+    /// - Parameter request: The request to send, which is prepared on the caller's actor.
     /// - Returns: The response, with a body that is still to be read.
     /// - Throws: What `send(_:)` would throw.
-    public func bytes<R: Request & Sendable>(for request: R) async throws -> ResponseStream {
-        let receiver = StreamReceiver()
-        if request.formattingContext == .caller { return try await open(request, receivedBy: receiver) }
-        return try await openInBackground(request, receivedBy: receiver)
-    }
-
-    /// Sends a request, which is prepared on the caller's actor, and returns its response while the body is still arriving.
-    ///
-    /// It is the same function for requests that are not `Sendable`.
     public func bytes<R: Request>(for request: R) async throws -> ResponseStream {
         try await open(request, receivedBy: StreamReceiver())
-    }
-
-    @concurrent
-    func openInBackground<R: Request & Sendable>(
-        _ request: R,
-        receivedBy receiver: StreamReceiver
-    ) async throws -> ResponseStream {
-        try await open(request, receivedBy: receiver)
     }
 
     /// Prepares a request on its caller, sends it in a task of the stream, and waits for the header section.

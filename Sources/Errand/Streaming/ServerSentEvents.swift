@@ -5,15 +5,12 @@ internal import Foundation
 /// Each iteration begins with a connection of its own. A sequence whose request is `Sendable` may be iterated in any task.
 public struct ServerSentEvents<R: Request>: AsyncSequence {
     /// Opens a connection for a request that may leave its caller.
-    typealias Open = @Sendable (Agent, R, StreamReceiver) async throws -> ResponseStream
 
     let agent: Agent
     let request: R
     let lastEventID: String
     let reconnection: ReconnectionPolicy
     let maximumEventSize: Int
-    /// Opens a connection, or is `nil` if the request is prepared on the actor that iterates.
-    let open: Open?
     /// Makes random numbers in 0..<1.
     var unit: @Sendable () -> Double = { .random(in: 0..<1) }
 
@@ -96,7 +93,7 @@ public struct ServerSentEvents<R: Request>: AsyncSequence {
             )
             let receiver = StreamReceiver(events: next, in: sequence)
             do {
-                let stream = try await open(receiver)
+                let stream = try await events.agent.open(events.request, receivedBy: receiver)
                 // It succeeded, but the sequence was ended meanwhile.
                 if sequence?.mustEnd == true { stream.cancel() }
                 try sequence?.check()
@@ -117,11 +114,6 @@ public struct ServerSentEvents<R: Request>: AsyncSequence {
                 let retryAfter = reconnection.retryAfter(error, now: events.agent.pipeline.timeline.date())
                 try await wait(retryAfter: retryAfter, isolation: actor)
             }
-        }
-
-        private func open(_ receiver: StreamReceiver) async throws -> ResponseStream {
-            if let open = events.open { return try await open(events.agent, events.request, receiver) }
-            return try await events.agent.open(events.request, receivedBy: receiver)
         }
 
         private func wait(retryAfter: Duration?, isolation actor: isolated (any Actor)?) async throws {
@@ -165,34 +157,13 @@ extension Agent {
     /// sequence with an error. For the header fields of the response, use ``ResponseStream/events`` of `bytes(for:)`.
     ///
     /// - Parameters:
-    ///   - request: The request to send.
+    ///   - request: The request to send, which is prepared on the actor that iterates.
     ///   - lastEventID: The ID to begin after, such as a stored one, or an empty string. An ID that a header field
     ///     cannot contain fails with ``NetworkError/Kind/invalidRequest``.
     ///   - reconnection: The rules for reconnecting.
     ///   - maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1 MiB. A
     ///     larger one fails with ``NetworkError/Reason/tooLarge(_:)``.
     /// - Returns: The events. Nothing is sent before the first one is requested.
-    public func events<R: Request & Sendable>(
-        for request: R,
-        lastEventID: String = "",
-        reconnection: ReconnectionPolicy = .standard,
-        maximumEventSize: Int = 1 << 20
-    ) -> ServerSentEvents<R> {
-        ServerSentEvents(
-            agent: self,
-            request: request,
-            lastEventID: lastEventID,
-            reconnection: reconnection,
-            maximumEventSize: maximumEventSize
-        ) { agent, request, receiver in
-            if request.formattingContext == .caller { return try await agent.open(request, receivedBy: receiver) }
-            return try await agent.openInBackground(request, receivedBy: receiver)
-        }
-    }
-
-    /// Returns the server-sent events of a response, whose request is prepared on the actor that iterates.
-    ///
-    /// It is the same function for requests that are not `Sendable`.
     public func events<R: Request>(
         for request: R,
         lastEventID: String = "",
@@ -204,8 +175,7 @@ extension Agent {
             request: request,
             lastEventID: lastEventID,
             reconnection: reconnection,
-            maximumEventSize: maximumEventSize,
-            open: nil
+            maximumEventSize: maximumEventSize
         )
     }
 }

@@ -57,7 +57,7 @@ extension FileReceiver {
             // An interceptor has sent the request again after its response was received.
             if state.part == nil { try open(&state) }
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
-            let location = request.credential.removed(from: request.url)
+            let location = request.notes.credential.removed(from: request.url)
             let range = response.headers["Content-Range"] ?? "none"
             if state.offset != nil, state.currentOffset == nil, [206, 416].contains(response.statusCode) {
                 state.wantsAnotherResponse = true
@@ -91,7 +91,7 @@ extension FileReceiver {
                     headers: response.headers,
                     statusCode: response.statusCode,
                     fileName: target.isFolder
-                        ? FileName(of: response.headers, from: location, request.declared).text : nil
+                        ? FileName(of: response.headers, from: location, request.notes.declared).text : nil
                 )
                 try target.check(named: record.fileName, options)
                 // Of other requests, the rest cannot be requested alone.

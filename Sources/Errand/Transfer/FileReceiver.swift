@@ -96,12 +96,12 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     /// Opens the unfinished file; not before the first attempt, because a disk may take its time.
     private func open(_ request: OutgoingRequest, of send: any ReceivedSend) async throws {
-        let shownPath = request.declared?.shown ?? request.url.path()
+        let shownPath = request.notes.declared?.shown ?? request.url.path()
         let digest = request.url.nameDigest(path: shownPath, without: send.secrets)
         let source = Source(
             url: request.url,
-            declared: request.declared,
-            partName: "\(FileName(of: [:], from: request.url, request.declared).text)-\(digest)",
+            declared: request.notes.declared,
+            partName: "\(FileName(of: [:], from: request.url, request.notes.declared).text)-\(digest)",
             content: DownloadRecord.Content(of: send, at: request.url)
         )
         for number in 1... {

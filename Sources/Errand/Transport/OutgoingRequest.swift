@@ -31,39 +31,28 @@ public struct OutgoingRequest: Sendable {
         get { parts.value.body }
         _modify {
             // First, because nothing follows the change if it ends with an error.
-            parts.value.isBodyNew = true
+            parts.value.notes.isBodyNew = true
             yield &parts.value.body
         }
     }
 
-    /// The version of a session's credential that it contains, or `nil` if none.
-    var credentialVersion: Int? {
-        get { parts.value.credentialVersion }
-        _modify { yield &parts.value.credentialVersion }
+    /// The notes of stages.
+    var notes: Notes {
+        _read { yield parts.value.notes }
+        _modify { yield &parts.value.notes }
     }
 
-    /// What a session's credential has added, except to the body.
-    var credential: AppliedCredential {
-        get { parts.value.credential }
-        _modify { yield &parts.value.credential }
-    }
-
-    /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
-    var declared: DeclaredPath? {
-        get { parts.value.declared }
-        _modify { yield &parts.value.declared }
-    }
-
-    /// Whether an authenticator has put the credential into the body.
-    var hasCredentialInBody: Bool {
-        get { parts.value.hasCredentialInBody }
-        _modify { yield &parts.value.hasCredentialInBody }
-    }
-
-    /// Whether the body was set since this was last `false`; two sources cannot be compared.
-    var isBodyNew: Bool {
-        get { parts.value.isBodyNew }
-        _modify { yield &parts.value.isBodyNew }
+    struct Notes: Sendable {
+        /// The version of a session's credential that it contains, or `nil` if none.
+        var credentialVersion: Int?
+        /// What a session's credential has added, except to the body.
+        var credential = AppliedCredential()
+        /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
+        var declared: DeclaredPath?
+        /// Whether an authenticator has put the credential into the body.
+        var hasCredentialInBody = false
+        /// Whether the body was set since this was last `false`; two sources cannot be compared.
+        var isBodyNew = true
     }
 
     /// The properties, behind one reference, because a request is passed on often.
@@ -72,19 +61,15 @@ public struct OutgoingRequest: Sendable {
         var url: URL
         var headers: HTTPHeaders
         var body: OutgoingBody
-        var credentialVersion: Int?
-        var credential = AppliedCredential()
-        var declared: DeclaredPath?
-        var hasCredentialInBody = false
-        var isBodyNew = true
+        var notes = Notes()
     }
 
     private var parts: Shared<Parts>
 
     /// Notes the places of the credential in a request that this one may have been made of.
     mutating func noteCredential(of other: OutgoingRequest) {
-        if !other.credential.isEmpty { credential.formUnion(other.credential) }
-        if other.hasCredentialInBody { hasCredentialInBody = true }
+        if !other.notes.credential.isEmpty { notes.credential.formUnion(other.notes.credential) }
+        if other.notes.hasCredentialInBody { notes.hasCredentialInBody = true }
     }
 
     /// Creates a request.
@@ -150,7 +135,7 @@ public struct OutgoingRequest: Sendable {
 extension NetworkError {
     /// Returns this error with the method, host and path of a request, unless it has them.
     func with(request: OutgoingRequest) -> NetworkError {
-        with(url: request.url, method: request.method, path: request.declared)
+        with(url: request.url, method: request.method, path: request.notes.declared)
     }
 }
 
