@@ -60,5 +60,8 @@ extension Pipeline {
 
 extension Payload {
     /// Whether it begins as a JSON object or array that is not empty.
-    var hasMembers: Bool { data.count > 2 && (data.first == UInt8(ascii: "{") || data.first == UInt8(ascii: "[")) }
+    var hasMembers: Bool {
+        let beginning = data.prefix(64).filter { $0 > 0x20 }
+        return beginning.count > 2 && "{[".utf8.contains(beginning[beginning.startIndex])
+    }
 }

@@ -31,10 +31,7 @@ final class Deadline: Sendable {
     }
 
     /// Returns this deadline, or another one that is earlier.
-    func earlier(_ other: Deadline?) -> Deadline {
-        guard let other, other.time < time else { return self }
-        return other
-    }
+    func earlier(_ other: Deadline?) -> Deadline { other.map { $0.time < time ? $0 : self } ?? self }
 
     /// - Throws: ``NetworkError`` if the time has passed.
     func check(at request: OutgoingRequest) throws {

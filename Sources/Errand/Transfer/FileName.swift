@@ -20,10 +20,10 @@ struct FileName: Sendable, Hashable {
     ///   - declared: The path as the request declares it, if the response is from there; a component with a secret names no file.
     init(of headers: HTTPHeaders, from url: URL, _ declared: DeclaredPath? = nil) {
         let proposed = headers["Content-Disposition"].flatMap { ContentDisposition($0)?.fileName }
-        self.init(proposed.flatMap { Self.sanitized($0) } ?? Self.sanitized(path: declared?.shown ?? url.path()))
+        text =
+            proposed.flatMap { Self.sanitized($0) } ?? Self.sanitized(path: declared?.shown ?? url.path())
+            ?? Self.fallback
     }
-
-    private init(_ text: String?) { self.text = text ?? Self.fallback }
 
     /// Whether a text is a name that a server could have proposed.
     static func isSafe(_ text: String) -> Bool { sanitized(text) == text }
