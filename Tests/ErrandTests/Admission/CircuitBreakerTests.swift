@@ -26,6 +26,17 @@ struct CircuitBreakerTests {
     }
 
     @Test
+    func aBreakerKeepsNoResponseFromBeingStored() async throws {
+        var config = NetworkConfig.test
+        config.interceptors = [CircuitBreaker()]
+        config.cache = ResponseCache(disk: nil)
+        let rig = Rig(config: config, response: .text("a", headers: ["Cache-Control": "max-age=60"]))
+        let request = GeneralRequest("/x").cachePolicy(.http).expecting(String.self)
+        for _ in 0..<2 { #expect(try await rig.agent.send(request) == "a") }
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test
     func failingHostReceivesNoRequestsAndOthersDo() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
         let rig = rig(breaker) {

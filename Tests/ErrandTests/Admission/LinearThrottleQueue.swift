@@ -10,7 +10,7 @@ struct LinearThrottleQueue: Sendable {
     private struct Host {
         var running = 0
         var pace = ThrottlePace()
-        /// None starts before this time, by the server's `Retry-After`.
+        /// The earliest time of a start, from the server's `Retry-After`.
         var resumes = Duration.zero
         /// The waiters, by priority.
         var lines = [Line](repeating: Line(), count: 3)

@@ -53,4 +53,23 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(rig.transport.requests.isEmpty)
     }
+
+    private struct Failing: ResponseFormatter, Sendable {
+        struct Own: Error {}
+        let cancel: @Sendable () -> Void
+
+        func format(_ payload: Payload) throws -> Int {
+            cancel()
+            throw Own()
+        }
+    }
+
+    @Test func anErrorOfAFormatterDoesNotHideTheCancellation() async {
+        let rig = Rig()
+        let request = GeneralRequest("/x", formatter: Failing { rig.agent.cancelAll() })
+        await #expect(throws: CancellationError.self) { try await rig.agent.send(request) }
+        await #expect(throws: Failing.Own.self) {
+            try await rig.agent.send(GeneralRequest("/x", formatter: Failing {}))
+        }
+    }
 }
