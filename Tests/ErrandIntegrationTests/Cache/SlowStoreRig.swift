@@ -11,13 +11,15 @@ struct SlowStoreRig {
     let server: MockServer
     private let responses = Lock<[MockResponse]>([])
 
-    init() throws {
+    /// - Parameter patience: The time limit of a lookup in milliseconds.
+    /// - Throws: The error of the server's socket.
+    init(patience: Int = ResponseCache.standardPatience) throws {
         server = try MockServer { [responses] request in
             responses.withLock {
                 $0.isEmpty ? .text(request.headers["X-Kind"] ?? "plain", headers: Self.vary) : $0.removeFirst()
             }
         }
-        cache = ResponseCache(memory: nil, disk: store)
+        cache = ResponseCache(memory: nil, disk: store, patience: patience)
         agent = Self.agent(server, cache)
     }
 
