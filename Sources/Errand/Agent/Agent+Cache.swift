@@ -50,7 +50,7 @@ extension Agent {
     ///   its first attempt.
     public func removeStored<R: Request>(for request: R) throws {
         let (_, cache, identification) = try prepareEntry(of: request)
-        cache?.removeVariants(of: identification.key)
+        cache?.remove(for: identification.key)
     }
 
     private func prepareEntry<R: Request>(

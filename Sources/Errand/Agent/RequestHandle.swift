@@ -235,14 +235,12 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
     }
 
     func finish() {
-        let (scope, waiters) = record.withLock { record in
-            defer {
-                (record.begin, record.stop, record.task, record.waiters) = (nil, nil, nil, Table())
-                record.isFinished = true
-            }
-            return (record.scope, record.waiters)
+        record.withLock(\.scope)?.remove(self)
+        let waiters = record.withLock { record in
+            (record.begin, record.stop, record.task, record.isFinished) = (nil, nil, nil, true)
+            defer { record.waiters = Table() }
+            return record.waiters
         }
-        scope?.remove(self)
         updates.finish()
         for waiter in waiters.values { waiter.deliver(()) }
     }

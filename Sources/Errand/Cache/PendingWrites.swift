@@ -92,8 +92,6 @@ struct PendingVariants {
         return own.filter { place.matches($0.entry) }.max { $0.entry.requested < $1.entry.requested }
     }
 
-    func contains(_ number: Int, at key: CacheKey) -> Bool { all[key]?.contains { $0.number == number } ?? false }
-
     /// Adds a variant, and returns its number, or `nil` if there are too many.
     mutating func add(_ entry: CacheEntry, at place: CachePlace, since ticket: CacheRemovals.Ticket) -> Int? {
         guard count < Self.maximumCount, size < Self.maximumSize else { return nil }
@@ -104,21 +102,23 @@ struct PendingVariants {
         return lastNumber
     }
 
-    mutating func remove(_ number: Int, at key: CacheKey) { remove(at: key) { $0.number == number } }
+    /// Removes a variant, and returns whether it was there.
+    mutating func remove(_ number: Int, at key: CacheKey) -> Bool { remove(at: key) { $0.number == number } }
 
     /// Removes the variants that a request selects, and that were requested until a time, or after now, because a clock was
     /// set back.
     mutating func remove(at place: CachePlace, requestedUntil requested: Date, now: Date) {
-        remove(at: place.primary) { variant in
+        _ = remove(at: place.primary) { variant in
             place.matches(variant.entry) && (variant.entry.requested <= requested || variant.entry.requested > now)
         }
     }
 
-    private mutating func remove(at key: CacheKey, where isMeant: (Variant) -> Bool) {
-        guard count > 0, let own = all[key] else { return }
+    private mutating func remove(at key: CacheKey, where isMeant: (Variant) -> Bool) -> Bool {
+        guard count > 0, let own = all[key] else { return false }
         let kept = own.filter { !isMeant($0) }
         all[key] = kept.isEmpty ? nil : kept
         count -= own.count - kept.count
         size -= own.filter(isMeant).reduce(0) { $0 + $1.entry.cost }
+        return kept.count < own.count
     }
 }

@@ -3,13 +3,14 @@ internal import Foundation
 // What was stored before a removal, or requested before by any process, does not come back (``CacheRemovals``).
 
 extension ResponseCache {
-    /// Removes the entry of a key: immediately for every lookup, on disk soon after.
+    /// Removes the entry of a key and its variants: immediately for every lookup, on disk soon after.
     ///
     /// A response that is still being received is not stored.
     public func remove(for key: CacheKey) {
-        let date = now()
-        state.withLock { $0.removals.add(urlOf: key, at: date) }
-        discard(key)
+        change { state in
+            state.removals.add(urlOf: key, at: state.date)
+            for key in [key, key.variantIndex] { discard(key, in: &state) }
+        }
     }
 
     /// Removes all entries for which the closure returns `true`; responses that are still being received are not stored.
@@ -70,11 +71,11 @@ extension ResponseCache {
     /// - Parameters:
     ///   - url: The URL.
     ///   - ticket: The send that does so, whose own response may be stored.
-    func removeAll(ofURL url: String, by ticket: CacheRemovals.Ticket? = nil) {
-        let (key, date) = (CacheKey(url: url, identity: (0, 0, 0, 0)), now())
-        state.withLock { state in
+    func removeAll(ofURL url: String, by ticket: Ticket? = nil) {
+        let key = CacheKey(url: url, identity: (0, 0, 0, 0))
+        change { state in
             state.changes &+= 1
-            state.removals.add(urlOf: key, at: date, by: ticket)
+            state.removals.add(urlOf: key, at: state.date, by: ticket)
             memory?.removeAll(ofURLOf: key)
             guard let disk, state.pending.beginRemoving(key.group) else { return }
             // Under the lock, so that what is stored from now on is written after it.
@@ -90,13 +91,17 @@ extension ResponseCache {
 
     /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.
     func didRemove(_ extent: CacheRemovals.Extent?) {
-        let date = now()
-        state.withLock { state in
-            if let extent { state.removals.add(extent, at: date) } else { state.removals.addUnknown() }
+        change { state in
+            if let extent { state.removals.add(extent, at: state.date) } else { state.removals.addUnknown() }
         }
     }
 
     // MARK: Removals by a send
+
+    /// Removes the entry of a key, which is of no use to a send.
+    func discard(_ key: CacheKey, by ticket: Ticket? = nil) {
+        change { discard(key, by: ticket, in: &$0) }
+    }
 
     /// Removes the entry of a key, which is of no use to a send: in memory at once, on disk soon after.
     ///
@@ -105,58 +110,60 @@ extension ResponseCache {
     ///   - ticket: The send, whose own response may still be stored, and the response to an earlier one may not. If it is
     ///     `nil`, any may.
     ///   - requested: An entry that was requested later than that stays; `nil` if none does.
+    ///   - state: The state of the cache.
     func discard(
         _ key: CacheKey,
-        by ticket: CacheRemovals.Ticket? = nil,
-        unlessLaterThan requested: Int64? = nil
+        by ticket: Ticket? = nil,
+        unlessLaterThan requested: Int64? = nil,
+        in state: inout State
     ) {
-        let date = now()
-        state.withLock { state in
-            if let requested, isLater([key], than: requested, in: state, at: date.microseconds) { return }
-            if let ticket {
-                state.requested.note(key, at: max(ticket.date.microseconds, state.requested.time(of: key) ?? 0))
-            }
-            state.changes &+= 1
-            memory?.remove(for: key)
-            if disk != nil { enqueue(nil, for: key, in: &state) }
+        if let requested, isLater([key], than: requested, in: state) { return }
+        if let date = ticket?.date.microseconds {
+            state.requested.note(key, at: max(date, state.requested.time(of: key) ?? 0))
         }
+        state.changes &+= 1
+        memory?.remove(for: key)
+        if disk != nil { enqueue(nil, for: key, in: &state) }
     }
 
     /// Removes the stored response that was found, or all variants if none was; the send's own response may still be
     /// stored, and the response to an earlier one may not.
+    func discard(_ place: CachePlace, by ticket: Ticket?) {
+        change { discard(place, by: ticket, in: &$0) }
+    }
+
+    /// Removes the stored response that was found, or all variants if none was.
     ///
     /// - Parameters:
     ///   - place: The place of the request's responses.
     ///   - ticket: The send.
     ///   - keepsLater: Whether a response without a variant, or the one that was found, stays if it was requested later.
-    func discard(_ place: CachePlace, by ticket: CacheRemovals.Ticket?, keepingLater keepsLater: Bool = false) {
-        let date = now()
-        let requested = ticket?.date ?? date
-        state.withLock { $0.variants.remove(at: place, requestedUntil: requested, now: date) }
-        discard(place.found ?? place.primary, by: ticket, unlessLaterThan: keepsLater ? requested.microseconds : nil)
-        if place.found == nil { discard(place.primary.variantIndex, by: ticket) }
+    ///   - state: The state of the cache.
+    func discard(_ place: CachePlace, by ticket: Ticket?, keepsLater: Bool = false, in state: inout State) {
+        let requested = ticket?.date ?? state.date
+        state.variants.remove(at: place, requestedUntil: requested, now: state.date)
+        let limit = keepsLater ? requested.microseconds : nil
+        discard(place.found ?? place.primary, by: ticket, unlessLaterThan: limit, in: &state)
+        if place.found == nil { discard(place.primary.variantIndex, by: ticket, in: &state) }
     }
 
     /// Removes what the response of a send makes obsolete that isn't stored itself.
-    func discardObsolete(at place: CachePlace, by ticket: CacheRemovals.Ticket) {
-        var place = place
-        update(&place, supersedingUntil: ticket.date)
+    func discardObsolete(at place: CachePlace, by ticket: Ticket) {
         let requested = ticket.date.microseconds
-        if place.isPlainRead, place.isIndexRead, place.found == nil {
-            if let key = place.indexedKey { discard(key, by: ticket, unlessLaterThan: requested) }
-        } else {
-            discard(place, by: ticket, keepingLater: true)
+        change { state in
+            var place = place
+            update(&place, supersedingUntil: ticket.date, in: &state)
+            if place.isPlainRead, place.isIndexRead, place.found == nil {
+                if let key = place.indexedKey { discard(key, by: ticket, unlessLaterThan: requested, in: &state) }
+            } else {
+                discard(place, by: ticket, keepsLater: true, in: &state)
+            }
+            // The response of an earlier send, which is still being received, is obsolete too.
+            for key in [place.primary, place.primary.variantIndex]
+            where !isLater([key], than: requested, in: state) {
+                state.requested.note(key, at: requested)
+            }
         }
-        // The response of an earlier send, which is still being received, is obsolete too.
-        for key in [place.primary, place.primary.variantIndex] where !isLater([key], than: requested) {
-            state.withLock { $0.requested.note(key, at: requested) }
-        }
-    }
-
-    /// Removes all variants of a cache key; responses that are still being received are not stored.
-    func removeVariants(of primary: CacheKey) {
-        remove(for: primary)
-        remove(for: primary.variantIndex)
     }
 }
 
@@ -174,7 +181,7 @@ extension ResponseCache {
         _ targets: [URL],
         by response: RawResponse,
         ignoring ignored: IgnoredParameters,
-        ticket: CacheRemovals.Ticket?
+        ticket: Ticket?
     ) {
         guard (200..<400).contains(response.statusCode) else { return }
         var all = Set(targets)

@@ -78,27 +78,30 @@ extension ResponseCache {
     func store(
         _ entry: CacheEntry,
         at place: CachePlace,
-        since ticket: CacheRemovals.Ticket?,
+        since ticket: Ticket?,
         reportingTo write: CacheWrite? = nil
     ) {
-        var place = place
-        update(&place, supersedingUntil: entry.requested)
-        let isKnown: Bool
-        if isVariant(entry, at: place) {
-            isKnown = place.isIndexRead && place.isPlainRead
-        } else {
-            let (index, fields) = (place.primary.variantIndex, entry.vary.map(\.name))
-            // A response for all requests replaces the index, and one with the same fields has done that before.
-            isKnown =
-                place.isIndexRead
-                || (fields.isEmpty || fields == place.plainFields)
-                    && !isLater([index], than: entry.requested.microseconds)
+        change { state in
+            var place = place
+            update(&place, supersedingUntil: entry.requested, in: &state)
+            if isKnown(place, to: entry, in: state) {
+                replace(place, by: entry, since: ticket, reportingTo: write, in: &state)
+            } else {
+                // What is removed meanwhile must not come back, whoever stores it.
+                let ticket = ticket ?? state.removals.ticket(at: state.date)
+                storeOnceRead(entry, at: place, since: ticket, reportingTo: write, in: &state)
+            }
         }
-        if !isKnown {
-            storeOnceRead(entry, at: place, since: ticket, reportingTo: write)
-        } else if !replace(place, by: entry, since: ticket, reportingTo: write) {
-            write?.finish(.superseded)
-        }
+    }
+
+    /// Whether it is known what a response replaces.
+    private func isKnown(_ place: CachePlace, to entry: CacheEntry, in state: State) -> Bool {
+        if isVariant(entry, at: place) { return place.isIndexRead && place.isPlainRead }
+        let (index, fields) = (place.primary.variantIndex, entry.vary.map(\.name))
+        // A response for all requests replaces the index, and one with the same fields has done that before.
+        return place.isIndexRead
+            || (fields.isEmpty || fields == place.plainFields)
+                && !isLater([index], than: entry.requested.microseconds, in: state)
     }
 
     /// Whether a response is stored under a key of its own: if its request has fields that the server nominates.
@@ -108,17 +111,14 @@ extension ResponseCache {
         return !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
     }
 
-    /// Adds to a place what memory and pending writes have, and drops the pending variant that a new response replaces.
-    func update(_ place: inout CachePlace, supersedingUntil requested: Date) {
-        let date = now()
-        state.withLock { state in
-            if memory == nil, place.changes != state.changes { place.forget() }
-            if let plain = known(place.primary, in: state) { place.read(plain: plain) }
-            if let index = known(place.primary.variantIndex, in: state) {
-                place.read(index: index, since: state.removals.ticket(at: date))
-            }
-            state.variants.remove(at: place, requestedUntil: requested, now: date)
+    /// Adds to a place what memory and pending writes have, and drops the pending variants that a new response replaces.
+    func update(_ place: inout CachePlace, supersedingUntil requested: Date, in state: inout State) {
+        if memory == nil, place.changes != state.changes { place.forget() }
+        if let plain = known(place.primary, in: state) { place.read(plain: plain) }
+        if let index = known(place.primary.variantIndex, in: state) {
+            place.read(index: index, since: state.removals.ticket(at: state.date))
         }
+        state.variants.remove(at: place, requestedUntil: requested, now: state.date)
     }
 
     /// The entry of a key in memory or pending writes, `.some(nil)` if there is none at all, or `nil` if only the disk knows.
@@ -129,43 +129,42 @@ extension ResponseCache {
 
     /// Whether a response that is stored for one of some keys was requested later than another one.
     func isLater(_ keys: [CacheKey], than requested: Int64) -> Bool {
-        let date = now().microseconds
-        return state.withLock { isLater(keys, than: requested, in: $0, at: date) }
+        change { isLater(keys, than: requested, in: $0) }
     }
 
     /// Whether an entry of one of some keys was requested later than another one, unless a clock was set back.
-    func isLater(_ keys: [CacheKey], than requested: Int64, in state: State, at date: Int64) -> Bool {
+    func isLater(_ keys: [CacheKey], than requested: Int64, in state: State) -> Bool {
         keys.contains { key in
             let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
             return [current?.requested.microseconds, state.requested.time(of: key)]
-                .contains { $0.map { $0 > requested && $0 <= date } ?? false }
+                .contains { $0.map { $0 > requested && $0 <= state.date.microseconds } ?? false }
         }
     }
 
-    /// Replaces the response that a request selects.
-    ///
-    /// - Returns: Whether the new one is stored: not if a later one is, or if it was removed since.
+    /// Replaces the response that a request selects, unless a later one is stored, or it was removed since.
     private func replace(
         _ place: CachePlace,
         by entry: CacheEntry,
-        since ticket: CacheRemovals.Ticket?,
-        reportingTo write: CacheWrite?
-    ) -> Bool {
+        since ticket: Ticket?,
+        reportingTo write: CacheWrite?,
+        in state: inout State
+    ) {
         let (isVariant, requested) = (isVariant(entry, at: place), entry.requested.microseconds)
         let isHiding = !isVariant && hidesVariants(entry, at: place)
         let old = [place.found, place.indexedKey].compactMap(\.self)
         // A response that was requested later stays; one under the cache key may be for all requests.
-        let others = ticket == nil ? [] : old + [isHiding ? place.primary.variantIndex : place.primary]
-        let isStored =
-            isVariant
-            ? storeVariant(entry, at: place, since: ticket, unlessLater: others, reportingTo: write)
-            : store(entry, for: place.primary, since: ticket, unlessLater: others, reportingTo: write)
-        if !isStored {
-            for key in old { discard(key, unlessLaterThan: requested) }
-        } else if !isVariant {
-            for key in isHiding ? [place.primary.variantIndex] : Set(old) where key != place.primary { discard(key) }
+        let others = [place.primary] + (isHiding ? [place.primary.variantIndex] : []) + old
+        if !allows(entry, at: others, since: ticket, in: state) {
+            for key in old { discard(key, unlessLaterThan: requested, in: &state) }
+            write?.finish(.superseded)
+        } else if isVariant {
+            storeVariant(entry, at: place, reportingTo: write, in: &state)
+        } else {
+            store(entry, for: place.primary, reportingTo: write, in: &state)
+            for key in isHiding ? [place.primary.variantIndex] : Set(old) where key != place.primary {
+                discard(key, in: &state)
+            }
         }
-        return isStored
     }
 
     /// Whether a response under the cache key is found in place of variants whose fields it doesn't depend on.
@@ -176,78 +175,67 @@ extension ResponseCache {
     }
 
     /// Stores a response under the key of its variant, and removes the least recently used one if there are too many.
-    ///
-    /// - Returns: Whether it was stored: not if it was removed since.
     private func storeVariant(
         _ entry: CacheEntry,
         at place: CachePlace,
-        since ticket: CacheRemovals.Ticket?,
-        unlessLater others: [CacheKey],
-        reportingTo write: CacheWrite?
-    ) -> Bool {
-        let (indexKey, date) = (place.primary.variantIndex, now())
-        var (key, obsolete) = (CacheKey?.none, [CacheKey]())
-        state.withLock { state in
-            if let ticket, !state.removals.allow(entry, for: indexKey, since: ticket) { return }
-            if isLater(others, than: entry.requested.microseconds, in: state, at: date.microseconds) { return }
-            // What was read before is current unless it was removed since.
-            let read = place.index.flatMap { read in
-                let (entry, lookup) = (read.value.entry, read.value.ticket)
-                return state.removals.allow(entry, for: indexKey, since: lookup) ? entry : nil
-            }
-            let old = known(indexKey, in: state) ?? read
-            var index = old.flatMap { VariantIndex($0) } ?? VariantIndex(names: [])
-            // The response that it replaces has hidden the variants, so they are older.
-            if let fields = place.plainFields, !Set(index.names).isSubset(of: fields) {
-                index = VariantIndex(names: [])
-            }
-            index.nominate(entry.vary.map(\.name))
-            key = index.key(at: place)
-            guard let key else { return }
-            obsolete = index.use(key)
-            var new = index.entry(like: entry)
-            // Of those that it names, the one that was requested last counts.
-            if let old, old.requested > new.requested, old.requested <= date { new.requested = old.requested }
-            put(new, for: indexKey, in: &state)
-            put(entry, for: key, reportingTo: write, in: &state)
+        reportingTo write: CacheWrite?,
+        in state: inout State
+    ) {
+        let indexKey = place.primary.variantIndex
+        // What was read before is current unless it was removed since.
+        let read = place.index.flatMap { read in
+            let (entry, lookup) = (read.value.entry, read.value.ticket)
+            return state.removals.allow(entry, for: indexKey, since: lookup) ? entry : nil
         }
-        guard let key else { return false }
+        let old = known(indexKey, in: state) ?? read
+        var index = old.flatMap { VariantIndex($0) } ?? VariantIndex(names: [])
+        // The response that it replaces has hidden the variants, so they are older.
+        if let fields = place.plainFields, !Set(index.names).isSubset(of: fields) { index = VariantIndex(names: []) }
+        index.nominate(entry.vary.map(\.name))
+        let key = index.key(at: place) ?? place.primary
+        var obsolete = index.use(key)
+        var new = index.entry(like: entry)
+        // Of those that it names, the one that was requested last counts.
+        if let old, old.requested > new.requested, old.requested <= state.date { new.requested = old.requested }
+        put(new, for: indexKey, in: &state)
+        put(entry, for: key, reportingTo: write, in: &state)
         if let found = place.found, found != key { obsolete.append(found) }
         if !entry.isVetted, !keepsUnvetted(entry) { obsolete.append(key) }
-        for key in obsolete { discard(key) }
-        return true
+        for key in obsolete { discard(key, in: &state) }
     }
 
     /// Reads on the queue of writes what a response replaces, and then stores it.
     private func storeOnceRead(
         _ entry: CacheEntry,
         at place: CachePlace,
-        since ticket: CacheRemovals.Ticket?,
-        reportingTo write: CacheWrite?
+        since ticket: Ticket,
+        reportingTo write: CacheWrite?,
+        in state: inout State
     ) {
-        // What is removed meanwhile must not come back, whoever stores it.
-        let ticket = ticket ?? self.ticket
-        let number = state.withLock { state -> Int? in
-            guard let number = state.variants.add(entry, at: place, since: ticket) else { return nil }
-            // Under the lock, so that a wait for all writes follows it.
-            writes.async { [self] in
-                var place = place
-                if !place.isPlainRead { place.read(plain: storedEntry(for: place.primary)) }
-                let lookup = self.ticket
-                place.read(index: storedEntry(for: place.primary.variantIndex), since: lookup)
-                // In memory, it shows whether it was requested later.
-                if let key = place.indexedKey { _ = storedEntry(for: key) }
-                let isWanted = self.state.withLock { $0.variants.contains(number, at: place.primary) }
-                let isStored = isWanted && replace(place, by: entry, since: ticket, reportingTo: write)
-                self.state.withLock { $0.variants.remove(number, at: place.primary) }
-                if !isStored { write?.finish(.superseded) }
-            }
-            return number
-        }
-        if number == nil {
+        guard let number = state.variants.add(entry, at: place, since: ticket) else {
             // In place of the newer response, the older one is removed.
-            discard(place, by: ticket)
+            discard(place, by: ticket, in: &state)
             write?.finish(.failed(POSIXError(.ENOBUFS)))
+            return
+        }
+        // Under the lock, so that a wait for all writes follows it.
+        writes.async { [self] in
+            var place = place
+            let (primary, lookup) = (place.primary, self.ticket)
+            place.read(plain: storedEntry(for: primary))
+            place.read(index: storedEntry(for: primary.variantIndex), since: lookup)
+            // In memory, it shows whether it was requested later.
+            if let key = place.indexedKey { _ = storedEntry(for: key) }
+            change { state in
+                guard state.variants.remove(number, at: primary) else {
+                    write?.finish(.superseded)
+                    return
+                }
+                // No write ends while this one runs, so what has changed meanwhile is pending.
+                place.changes = state.changes
+                update(&place, supersedingUntil: entry.requested, in: &state)
+                replace(place, by: entry, since: ticket, reportingTo: write, in: &state)
+            }
         }
     }
 }

@@ -33,6 +33,8 @@ public final class ResponseCache: Sendable {
     /// The revalidations that run in the background.
     let revalidations = CacheRevalidations()
 
+    typealias Ticket = CacheRemovals.Ticket
+
     struct State {
         var pending = PendingWrites()
         var variants = PendingVariants()
@@ -44,6 +46,8 @@ public final class ResponseCache: Sendable {
         /// The lists of parameters that requests ignore: responses may be stored under URLs without them.
         var ignoredParameters: Set<IgnoredParameters> = []
         var lastFailure: (any Error)?
+        /// The time of the last change.
+        var date = Date()
     }
 
     /// Creates a cache with these stores.
@@ -165,15 +169,15 @@ public final class ResponseCache: Sendable {
 
     /// Reads an entry and keeps it in memory, whether or not a lookup still waits for it.
     private func read(_ key: CacheKey, from disk: any CacheStore, since changes: Int) throws -> CacheEntry {
-        let (result, date) = (Result { try disk.entry(for: key) }, now())
-        return try state.withLock { state in
+        let result = Result { try disk.entry(for: key) }
+        return try change { state in
             let isCurrent = state.changes == changes
             if !isCurrent, let pending = state.pending.change(of: key) {
                 guard let pending else { throw CacheMiss.absent }
                 return pending
             }
             guard case .success(let found) = result else { throw CacheMiss.damaged }
-            guard let found, !state.removals.hide(found, for: key, at: date) else { throw CacheMiss.absent }
+            guard let found, !state.removals.hide(found, for: key, at: state.date) else { throw CacheMiss.absent }
             if isCurrent { memory?.store(found, for: key) }
             return found
         }
@@ -182,9 +186,17 @@ public final class ResponseCache: Sendable {
     // MARK: Storing
 
     /// A ticket to be taken before a request is sent: its response is not stored if such entries are removed since.
-    var ticket: CacheRemovals.Ticket {
+    var ticket: Ticket {
+        change { $0.removals.ticket(at: $0.date) }
+    }
+
+    /// Changes the state in one step, at one time: of two sends that do so, the second sees what the first has done.
+    func change<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         let date = now()
-        return state.withLock { $0.removals.ticket(at: date) }
+        return try state.withLock { state in
+            state.date = date
+            return try body(&state)
+        }
     }
 
     /// Stores an entry: in memory at once, on disk soon after.
@@ -199,36 +211,40 @@ public final class ResponseCache: Sendable {
         return write
     }
 
-    /// Stores a response, unless it was removed since a ticket was taken, or one that was requested later is stored for its key
-    /// or another one.
-    ///
-    /// - Returns: Whether it is stored.
-    @discardableResult
+    /// Stores a response, unless it was removed since a ticket was taken, or one that was requested later is stored.
     func store(
         _ entry: CacheEntry,
         for key: CacheKey,
-        since ticket: CacheRemovals.Ticket?,
-        unlessLater others: [CacheKey] = [],
+        since ticket: Ticket?,
         reportingTo write: CacheWrite? = nil
-    ) -> Bool {
+    ) {
+        change { state in
+            guard allows(entry, at: [key], since: ticket, in: state) else {
+                write?.finish(.superseded)
+                return
+            }
+            store(entry, for: key, reportingTo: write, in: &state)
+        }
+    }
+
+    /// Whether a response may be stored at all.
+    ///
+    /// Not if it was removed since a ticket was taken, or if one that was requested later is stored for one of some keys of
+    /// its URL. Without a ticket, any may.
+    func allows(_ entry: CacheEntry, at keys: [CacheKey], since ticket: Ticket?, in state: State) -> Bool {
+        guard let ticket else { return true }
+        return keys.allSatisfy { state.removals.allow(entry, for: $0, since: ticket) }
+            && !isLater(keys, than: entry.requested.microseconds, in: state)
+    }
+
+    /// Stores a response, whatever is stored for its key.
+    func store(_ entry: CacheEntry, for key: CacheKey, reportingTo write: CacheWrite?, in state: inout State) {
         // A response with `no-store` is never written, whatever the policy.
         let isWritten = !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
-        let (requested, date) = (entry.requested.microseconds, now().microseconds)
-        let isStored = state.withLock { state in
-            if let ticket,
-                !state.removals.allow(entry, for: key, since: ticket)
-                    || isLater(others + [key], than: requested, in: state, at: date)
-            {
-                return false
-            }
-            if !isWritten { write?.finish(.inMemory) }
-            put(entry, for: key, isWritten: isWritten, reportingTo: write, in: &state)
-            return true
-        }
-        if !isStored { write?.finish(.superseded) }
+        if !isWritten { write?.finish(.inMemory) }
+        put(entry, for: key, isWritten: isWritten, reportingTo: write, in: &state)
         // What only memory may have, and cannot keep, must not leave an older one on disk.
-        if isStored, !entry.isVetted, !keepsUnvetted(entry) { discard(key) }
-        return isStored
+        if !entry.isVetted, !keepsUnvetted(entry) { discard(key, in: &state) }
     }
 
     /// Whether memory is large enough for an entry whose request could not be asked for its veto.

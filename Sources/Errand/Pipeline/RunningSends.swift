@@ -139,7 +139,8 @@ struct RunningSends: Sendable {
         let (running, started) = state.withLock { state in
             (state.running.all, isEverything ? Array(state.started.values) : [])
         }
-        for one in running where one.sequence?.mustEnd == true || predicate(one.context) { one.stop() }
+        // The latest first, because those that still wait are among them, and must not get the place of one that ends.
+        for one in running.reversed() where one.sequence?.mustEnd == true || predicate(one.context) { one.stop() }
         for cancel in started { cancel() }
     }
 }
