@@ -103,22 +103,24 @@ struct PendingVariants {
     }
 
     /// Removes a variant, and returns whether it was there.
-    mutating func remove(_ number: Int, at key: CacheKey) -> Bool { remove(at: key) { $0.number == number } }
+    mutating func remove(_ number: Int, at key: CacheKey) -> Bool { !remove(at: key) { $0.number == number }.isEmpty }
 
-    /// Removes the variants that a request selects, and that were requested until a time, or after now, because a clock was
-    /// set back.
-    mutating func remove(at place: CachePlace, requestedUntil requested: Date, now: Date) {
-        _ = remove(at: place.primary) { variant in
+    /// Removes and returns the variants that a request selects, and that were requested until a time, or after now, because a
+    /// clock was set back.
+    @discardableResult
+    mutating func remove(at place: CachePlace, requestedUntil requested: Date, now: Date) -> [CacheEntry] {
+        remove(at: place.primary) { variant in
             place.matches(variant.entry) && (variant.entry.requested <= requested || variant.entry.requested > now)
         }
     }
 
-    private mutating func remove(at key: CacheKey, where isMeant: (Variant) -> Bool) -> Bool {
-        guard count > 0, let own = all[key] else { return false }
+    private mutating func remove(at key: CacheKey, where isMeant: (Variant) -> Bool) -> [CacheEntry] {
+        guard count > 0, let own = all[key] else { return [] }
+        let removed = own.filter(isMeant).map(\.entry)
         let kept = own.filter { !isMeant($0) }
         all[key] = kept.isEmpty ? nil : kept
-        count -= own.count - kept.count
-        size -= own.filter(isMeant).reduce(0) { $0 + $1.entry.cost }
-        return kept.count < own.count
+        count -= removed.count
+        size -= removed.reduce(0) { $0 + $1.cost }
+        return removed
     }
 }

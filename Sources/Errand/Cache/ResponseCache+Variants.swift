@@ -17,8 +17,7 @@ extension ResponseCache {
         endedBy stop: StopSignal?,
         until limit: DispatchTime?
     ) async throws -> CacheEntry {
-        let own = pendingVariant(at: place)
-        if let own, !isLater([place.primary], than: own.requested.microseconds) { return own }
+        if let pending = pendingVariant(at: place) { return pending }
         if memory == nil { place.changes = state.withLock(\.changes) }
         let miss: CacheMiss
         do {
@@ -29,7 +28,6 @@ extension ResponseCache {
             place.read(plain: nil)
             miss = reason
         }
-        if let own { return own }
         let (indexKey, ticket) = (place.primary.variantIndex, ticket)
         do {
             place.read(index: try await entry(for: indexKey, endedBy: stop, until: limit), since: ticket)
@@ -49,12 +47,13 @@ extension ResponseCache {
         }
     }
 
-    /// The variant that a request selects and that is not stored yet, unless it was removed.
+    /// The variant that a request selects and that is not stored yet, unless it was removed, or one that was requested later
+    /// may be in its place.
     private func pendingVariant(at place: CachePlace) -> CacheEntry? {
-        state.withLock { state in
-            guard let pending = state.variants.variant(at: place) else { return nil }
-            let key = place.primary.variantIndex
-            return state.removals.allow(pending.entry, for: key, since: pending.ticket) ? pending.entry : nil
+        change { state in
+            guard let (_, entry, ticket) = state.variants.variant(at: place) else { return nil }
+            let keys = isVariant(entry, at: place) ? [place.primary] : [place.primary, place.primary.variantIndex]
+            return allows(entry, at: keys, since: ticket, in: state) ? entry : nil
         }
     }
 
@@ -114,11 +113,13 @@ extension ResponseCache {
     /// Adds to a place what memory and pending writes have, and drops the pending variants that a new response replaces.
     func update(_ place: inout CachePlace, supersedingUntil requested: Date, in state: inout State) {
         if memory == nil, place.changes != state.changes { place.forget() }
+        let superseded = state.variants.remove(at: place, requestedUntil: requested, now: state.date)
+        // Other requests may have found one without a variant, in place of their own, which are older.
+        if superseded.contains(where: { !isVariant($0, at: place) }) { discard(place.primary.variantIndex, in: &state) }
         if let plain = known(place.primary, in: state) { place.read(plain: plain) }
         if let index = known(place.primary.variantIndex, in: state) {
             place.read(index: index, since: state.removals.ticket(at: state.date))
         }
-        state.variants.remove(at: place, requestedUntil: requested, now: state.date)
     }
 
     /// The entry of a key in memory or pending writes, `.some(nil)` if there is none at all, or `nil` if only the disk knows.

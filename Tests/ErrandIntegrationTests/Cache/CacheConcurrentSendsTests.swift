@@ -176,6 +176,20 @@ import Testing
         #expect(await found("1", on: agent) != "old")
     }
 
+    /// Another variant replaces it before it is stored.
+    @Test func aResponseForAllThatARequestHasFoundHidesItsOlderVariant() async throws {
+        let store = DelayedStore()
+        let agent = agent(hasMemory: false, store)
+        try await receive(of("1"), Self.text("old", vary: "X-Kind"), on: agent)
+        store.slow(30)
+        _ = try await begin(of("2"), Self.text("for all"), on: agent).value
+        #expect(try await agent.send(of("1").cachePolicy(.http)) == "for all")
+        _ = try await begin(of("2"), Self.text("new", vary: "X-Kind"), on: agent).value
+        await store.recover()
+        #expect(await found("1", on: agent) == nil)
+        #expect(await found("2", on: agent) == "new")
+    }
+
     /// Its index has a time of its own.
     @Test(arguments: [true, false]) func aResponseWithoutTheFieldIsStoredBesideALaterVariant(
         hasMemory: Bool
