@@ -101,6 +101,9 @@ struct RecentTimes {
         slots[Self.place(of: hash)] = (hash, time)
     }
 
+    /// Notes a time, unless a later one is known.
+    mutating func raise(_ key: CacheKey, to time: Int64) { note(key, at: max(time, self.time(of: key) ?? 0)) }
+
     /// Returns the last time of a key, or `nil` if it is not known.
     func time(of key: CacheKey) -> Int64? {
         guard !slots.isEmpty, case let hash = Self.hash(of: key) else { return nil }
@@ -111,4 +114,16 @@ struct RecentTimes {
     /// Digests are random, so their words are hashes; the keys of a response and of its index differ in the last one only.
     private static func hash(of key: CacheKey) -> UInt64 { key.words.1 &+ key.words.3 }
     private static func place(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (size - 1) }
+}
+
+/// The number of changes of a URL's entries, counted together with those of some others, so that what was read before them is
+/// not taken for current.
+struct CacheChanges {
+    private var counts = Array(repeating: 0, count: 512)
+
+    subscript(key: CacheKey) -> Int { counts[place(of: key)] }
+    mutating func note(_ key: CacheKey) { counts[place(of: key)] &+= 1 }
+    mutating func noteAll() { for place in counts.indices { counts[place] &+= 1 } }
+
+    private func place(of key: CacheKey) -> Int { Int(truncatingIfNeeded: key.group) & (counts.count - 1) }
 }

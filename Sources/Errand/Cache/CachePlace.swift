@@ -18,15 +18,8 @@ struct CachePlace: Sendable {
     /// Whether it is known if there is an index.
     private(set) var isIndexRead = false
     /// The index as last read, behind one reference, because a place is copied with its response.
-    private(set) var index: Shared<Index>?
-
-    /// The entry of an index, and a ticket from before it was read.
-    struct Index: Sendable {
-        let entry: CacheEntry
-        let ticket: CacheRemovals.Ticket
-    }
-
-    /// The number of changes of the cache before it was read, if the cache has no memory to look at again.
+    private(set) var index: Shared<CacheEntry>?
+    /// The number of changes of the URL's entries before it was read.
     var changes = 0
 
     init(primary: CacheKey, request: HTTPHeaders, counted: Set<String>) {
@@ -34,7 +27,7 @@ struct CachePlace: Sendable {
     }
 
     /// The index, or `nil` if there is none.
-    var variants: VariantIndex? { index.flatMap { VariantIndex($0.value.entry) } }
+    var variants: VariantIndex? { index.flatMap { VariantIndex($0.value) } }
 
     /// The key of the variant that the request selects by the index, or `nil` if there is none.
     var indexedKey: CacheKey? { variants?.key(at: self) }
@@ -59,10 +52,8 @@ struct CachePlace: Sendable {
         return found == primary
     }
 
-    /// Notes the index, which was read after a ticket was taken.
-    mutating func read(index entry: CacheEntry?, since ticket: CacheRemovals.Ticket) {
-        (index, isIndexRead) = (entry.map { Shared(Index(entry: $0, ticket: ticket)) }, true)
-    }
+    /// Notes the index.
+    mutating func read(index entry: CacheEntry?) { (index, isIndexRead) = (entry.map { Shared($0) }, true) }
 
     /// Forgets what is known of it.
     mutating func forget() { self = CachePlace(primary: primary, request: request, counted: counted) }

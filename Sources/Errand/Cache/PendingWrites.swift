@@ -107,7 +107,6 @@ struct PendingVariants {
 
     /// Removes and returns the variants that a request selects, and that were requested until a time, or after now, because a
     /// clock was set back.
-    @discardableResult
     mutating func remove(at place: CachePlace, requestedUntil requested: Date, now: Date) -> [CacheEntry] {
         remove(at: place.primary) { variant in
             place.matches(variant.entry) && (variant.entry.requested <= requested || variant.entry.requested > now)

@@ -91,7 +91,7 @@ extension ResponseCache {
             let result = Result { if let disk { try work(disk) } }
             if let memory {
                 // A lookup that read the disk before restores nothing.
-                state.withLock { $0.changes &+= 1 }
+                state.withLock { $0.changes.noteAll() }
                 try work(memory)
             }
             try result.get()

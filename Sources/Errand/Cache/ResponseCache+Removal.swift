@@ -30,7 +30,7 @@ extension ResponseCache {
     public func removeAll() async {
         let date = now()
         _ = await maintain { [memory] state in
-            state.changes &+= 1
+            state.changes.noteAll()
             state.removals.add(.all, at: date)
             memory?.trim(toBytes: 0)
             _ = state.pending.beginRemoving(nil)
@@ -74,7 +74,7 @@ extension ResponseCache {
     func removeAll(ofURL url: String, by ticket: Ticket? = nil) {
         let key = CacheKey(url: url, identity: (0, 0, 0, 0))
         change { state in
-            state.changes &+= 1
+            state.changes.note(key)
             state.removals.add(urlOf: key, at: state.date, by: ticket)
             memory?.removeAll(ofURLOf: key)
             guard let disk, state.pending.beginRemoving(key.group) else { return }
@@ -92,6 +92,7 @@ extension ResponseCache {
     /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.
     func didRemove(_ extent: CacheRemovals.Extent?) {
         change { state in
+            state.changes.noteAll()
             if let extent { state.removals.add(extent, at: state.date) } else { state.removals.addUnknown() }
         }
     }
@@ -118,10 +119,8 @@ extension ResponseCache {
         in state: inout State
     ) {
         if let requested, isLater([key], than: requested, in: state) { return }
-        if let date = ticket?.date.microseconds {
-            state.requested.note(key, at: max(date, state.requested.time(of: key) ?? 0))
-        }
-        state.changes &+= 1
+        if let ticket { state.requested.raise(key, to: ticket.date.microseconds) }
+        state.changes.note(key)
         memory?.remove(for: key)
         if disk != nil { enqueue(nil, for: key, in: &state) }
     }
@@ -141,7 +140,7 @@ extension ResponseCache {
     ///   - state: The state of the cache.
     func discard(_ place: CachePlace, by ticket: Ticket?, keepsLater: Bool = false, in state: inout State) {
         let requested = ticket?.date ?? state.date
-        state.variants.remove(at: place, requestedUntil: requested, now: state.date)
+        supersede(at: place, until: requested, in: &state)
         let limit = keepsLater ? requested.microseconds : nil
         discard(place.found ?? place.primary, by: ticket, unlessLaterThan: limit, in: &state)
         if place.found == nil { discard(place.primary.variantIndex, by: ticket, in: &state) }
@@ -159,10 +158,7 @@ extension ResponseCache {
                 discard(place, by: ticket, keepsLater: true, in: &state)
             }
             // The response of an earlier send, which is still being received, is obsolete too.
-            for key in [place.primary, place.primary.variantIndex]
-            where !isLater([key], than: requested, in: state) {
-                state.requested.note(key, at: requested)
-            }
+            for key in [place.primary, place.primary.variantIndex] { state.requested.raise(key, to: requested) }
         }
     }
 }

@@ -17,8 +17,7 @@ extension ResponseCache {
         endedBy stop: StopSignal?,
         until limit: DispatchTime?
     ) async throws -> CacheEntry {
-        if let pending = pendingVariant(at: place) { return pending }
-        if memory == nil { place.changes = state.withLock(\.changes) }
+        if let pending = pendingVariant(at: &place) { return pending }
         let miss: CacheMiss
         do {
             let entry = try await entry(for: place.primary, endedBy: stop, until: limit)
@@ -28,11 +27,11 @@ extension ResponseCache {
             place.read(plain: nil)
             miss = reason
         }
-        let (indexKey, ticket) = (place.primary.variantIndex, ticket)
+        let indexKey = place.primary.variantIndex
         do {
-            place.read(index: try await entry(for: indexKey, endedBy: stop, until: limit), since: ticket)
+            place.read(index: try await entry(for: indexKey, endedBy: stop, until: limit))
         } catch let miss as CacheMiss where miss != .tooSlow {
-            place.read(index: nil, since: ticket)
+            place.read(index: nil)
         }
         guard place.index != nil else { throw miss }
         guard let key = place.indexedKey else { throw miss == .absent ? .varyMismatch : miss }
@@ -49,8 +48,9 @@ extension ResponseCache {
 
     /// The variant that a request selects and that is not stored yet, unless it was removed, or one that was requested later
     /// may be in its place.
-    private func pendingVariant(at place: CachePlace) -> CacheEntry? {
+    private func pendingVariant(at place: inout CachePlace) -> CacheEntry? {
         change { state in
+            place.changes = state.changes[place.primary]
             guard let (_, entry, ticket) = state.variants.variant(at: place) else { return nil }
             let keys = isVariant(entry, at: place) ? [place.primary] : [place.primary, place.primary.variantIndex]
             return allows(entry, at: keys, since: ticket, in: state) ? entry : nil
@@ -112,14 +112,17 @@ extension ResponseCache {
 
     /// Adds to a place what memory and pending writes have, and drops the pending variants that a new response replaces.
     func update(_ place: inout CachePlace, supersedingUntil requested: Date, in state: inout State) {
-        if memory == nil, place.changes != state.changes { place.forget() }
+        if place.changes != state.changes[place.primary] { place.forget() }
+        supersede(at: place, until: requested, in: &state)
+        if let plain = known(place.primary, in: state) { place.read(plain: plain) }
+        if let index = known(place.primary.variantIndex, in: state) { place.read(index: index) }
+    }
+
+    /// Drops the pending variants that a request selects, and that were requested until a time.
+    func supersede(at place: CachePlace, until requested: Date, in state: inout State) {
         let superseded = state.variants.remove(at: place, requestedUntil: requested, now: state.date)
         // Other requests may have found one without a variant, in place of their own, which are older.
         if superseded.contains(where: { !isVariant($0, at: place) }) { discard(place.primary.variantIndex, in: &state) }
-        if let plain = known(place.primary, in: state) { place.read(plain: plain) }
-        if let index = known(place.primary.variantIndex, in: state) {
-            place.read(index: index, since: state.removals.ticket(at: state.date))
-        }
     }
 
     /// The entry of a key in memory or pending writes, `.some(nil)` if there is none at all, or `nil` if only the disk knows.
@@ -183,13 +186,7 @@ extension ResponseCache {
         in state: inout State
     ) {
         let indexKey = place.primary.variantIndex
-        // What was read before is current unless it was removed since.
-        let read = place.index.flatMap { read in
-            let (entry, lookup) = (read.value.entry, read.value.ticket)
-            return state.removals.allow(entry, for: indexKey, since: lookup) ? entry : nil
-        }
-        let old = known(indexKey, in: state) ?? read
-        var index = old.flatMap { VariantIndex($0) } ?? VariantIndex(names: [])
+        var index = place.variants ?? VariantIndex(names: [])
         // The response that it replaces has hidden the variants, so they are older.
         if let fields = place.plainFields, !Set(index.names).isSubset(of: fields) { index = VariantIndex(names: []) }
         index.nominate(entry.vary.map(\.name))
@@ -197,7 +194,7 @@ extension ResponseCache {
         var obsolete = index.use(key)
         var new = index.entry(like: entry)
         // Of those that it names, the one that was requested last counts.
-        if let old, old.requested > new.requested, old.requested <= state.date { new.requested = old.requested }
+        if let old = place.index?.value.requested, old > new.requested, old <= state.date { new.requested = old }
         put(new, for: indexKey, in: &state)
         put(entry, for: key, reportingTo: write, in: &state)
         if let found = place.found, found != key { obsolete.append(found) }
@@ -219,12 +216,14 @@ extension ResponseCache {
             write?.finish(.failed(POSIXError(.ENOBUFS)))
             return
         }
+        // What others request earlier, and receive later, must not be stored beside it.
+        if !isVariant(entry, at: place) { state.requested.raise(place.primary, to: entry.requested.microseconds) }
         // Under the lock, so that a wait for all writes follows it.
         writes.async { [self] in
             var place = place
-            let (primary, lookup) = (place.primary, self.ticket)
+            let primary = place.primary
             place.read(plain: storedEntry(for: primary))
-            place.read(index: storedEntry(for: primary.variantIndex), since: lookup)
+            place.read(index: storedEntry(for: primary.variantIndex))
             // In memory, it shows whether it was requested later.
             if let key = place.indexedKey { _ = storedEntry(for: key) }
             change { state in
@@ -233,7 +232,7 @@ extension ResponseCache {
                     return
                 }
                 // No write ends while this one runs, so what has changed meanwhile is pending.
-                place.changes = state.changes
+                place.changes = state.changes[primary]
                 update(&place, supersedingUntil: entry.requested, in: &state)
                 replace(place, by: entry, since: ticket, reportingTo: write, in: &state)
             }

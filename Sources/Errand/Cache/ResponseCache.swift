@@ -38,8 +38,8 @@ public final class ResponseCache: Sendable {
     struct State {
         var pending = PendingWrites()
         var variants = PendingVariants()
-        /// Incremented with each change, so that an earlier lookup does not restore what was removed.
-        var changes = 0
+        /// An earlier lookup does not restore what was removed.
+        var changes = CacheChanges()
         var removals = CacheRemovals()
         /// The times, in microseconds, at which the stored responses were requested, because memory may not keep them.
         var requested = RecentTimes()
@@ -149,7 +149,7 @@ public final class ResponseCache: Sendable {
             disk?.didUse(key)
             return found
         }
-        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
+        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes[key]) }
         if let pending {
             guard let pending else { throw CacheMiss.absent }
             return pending
@@ -163,7 +163,7 @@ public final class ResponseCache: Sendable {
     /// Returns the entry of a key on a queue that may block, or `nil` if it cannot be read.
     func storedEntry(for key: CacheKey) -> CacheEntry? {
         if let found = memory?.entry(for: key) { return found }
-        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
+        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes[key]) }
         return pending ?? disk.flatMap { try? read(key, from: $0, since: changes) }
     }
 
@@ -171,7 +171,7 @@ public final class ResponseCache: Sendable {
     private func read(_ key: CacheKey, from disk: any CacheStore, since changes: Int) throws -> CacheEntry {
         let result = Result { try disk.entry(for: key) }
         return try change { state in
-            let isCurrent = state.changes == changes
+            let isCurrent = state.changes[key] == changes
             if !isCurrent, let pending = state.pending.change(of: key) {
                 guard let pending else { throw CacheMiss.absent }
                 return pending
@@ -259,7 +259,7 @@ public final class ResponseCache: Sendable {
         in state: inout State
     ) {
         state.requested.note(key, at: entry.requested.microseconds)
-        state.changes &+= 1
+        state.changes.note(key)
         memory?.store(entry, for: key)
         if disk != nil, entry.isVetted {
             enqueue(isWritten ? entry : nil, for: key, reportingTo: write, in: &state)

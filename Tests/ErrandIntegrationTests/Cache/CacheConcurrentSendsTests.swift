@@ -182,7 +182,7 @@ import Testing
         let agent = agent(hasMemory: false, store)
         try await receive(of("1"), Self.text("old", vary: "X-Kind"), on: agent)
         store.slow(30)
-        _ = try await begin(of("2"), Self.text("for all"), on: agent).value
+        _ = try await begin(of("2"), Self.text("for all", vary: "X-Other"), on: agent).value
         #expect(try await agent.send(of("1").cachePolicy(.http)) == "for all")
         _ = try await begin(of("2"), Self.text("new", vary: "X-Kind"), on: agent).value
         await store.recover()
