@@ -1,9 +1,8 @@
 import Errand
-import Synchronization
 
 /// Records the events of accessories.
 final class ProgressLog: Accessory {
-    private let events = Mutex<(names: [String], progress: [TransferProgress])>(([], []))
+    private let events = Lock<(names: [String], progress: [TransferProgress])>(([], []))
 
     /// The events that are no progress, in order.
     var names: [String] { events.withLock { $0.names } }
