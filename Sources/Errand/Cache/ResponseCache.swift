@@ -38,7 +38,7 @@ public final class ResponseCache: Sendable {
     struct State {
         var pending = PendingWrites()
         var variants = PendingVariants()
-        /// An earlier lookup does not restore what was removed.
+        /// Counts the changes, so that an earlier lookup does not restore what was removed.
         var changes = CacheChanges()
         var removals = CacheRemovals()
         /// The times, in microseconds, at which the stored responses were requested, because memory may not keep them.

@@ -139,7 +139,7 @@ struct RunningSends: Sendable {
         let (running, started) = state.withLock { state in
             (state.running.all, isEverything ? Array(state.started.values) : [])
         }
-        // The latest first, because those that still wait are among them, and must not get the place of one that ends.
+        // The last places first: as a rule those that still wait have them, and must not be sent in place of one that ends.
         for one in running.reversed() where one.sequence?.mustEnd == true || predicate(one.context) { one.stop() }
         for cancel in started { cancel() }
     }
