@@ -36,7 +36,7 @@ struct zstd_buffer {
 };
 
 enum { z_ok = 0, z_end = 1, z_no_progress = -5, z_any_header = 15 + 32, z_no_header = -15 };
-enum { brotli_failed = 0, brotli_ended = 1 };
+enum { brotli_failed = 0, brotli_ended = 1, greatest_padding = 1 << 20 };
 
 static struct {
     int (*init)(struct z_stream *, int, const char *, int);
@@ -93,6 +93,8 @@ struct errand_decoder {
     int is_between;
     // Whether a byte was decoded, so that the form of "deflate" is known.
     int has_begun;
+    // The number of zero bytes after the end of a gzip member or of zlib data.
+    size_t padding;
     void *other;
     struct z_stream z;
 };
@@ -138,6 +140,14 @@ static int inflate_some(
     struct z_stream *z = &decoder->z;
     unsigned part = input_count > 1u << 30 ? 1u << 30 : (unsigned)input_count;
     unsigned room = capacity > 1u << 30 ? 1u << 30 : (unsigned)capacity;
+    // Some servers pad their content, which gunzip and browsers ignore.
+    size_t padding = 0;
+    while (decoder->is_between && padding < part && input[padding] == 0) padding++;
+    if (padding > 0) {
+        decoder->padding += padding;
+        *consumed = padding;
+        return decoder->padding > greatest_padding ? -1 : 1;
+    }
     if (decoder->is_between && part > 0) {
         // RFC 1952, section 2.2: members follow one another. Zlib data has one part only.
         if (decoder->coding != ErrandCodingGzip || library.reset(z, z_any_header) != z_ok) return -1;

@@ -6,7 +6,8 @@ internal import Foundation
 /// The decoder of a content with one or more codings.
 ///
 /// Bytes are put in with ``feed(_:)`` and read decoded with ``read(into:)``, so the memory in use does not depend on
-/// the decoded size. Must not be used by two threads at once.
+/// the decoded size. The content of an error response that cannot be decoded from its first byte on is read as it was received.
+/// Must not be used by two threads at once.
 final class ContentDecoder {
     /// The names of the codings that can be decoded, for `Accept-Encoding`.
     static let names: [String] = codings.filter { errand_decoder_exists(Int32($0.number)) != 0 }.map(\.name)
@@ -19,8 +20,12 @@ final class ContentDecoder {
     /// More than any server needs; each has its own buffer.
     private static let maximumCodings = 4
 
+    /// The maximum number of bytes that are kept until the first one is decoded.
+    private static let maximumUndecodedSize = 64 << 10
+
     /// The decoder of one coding.
     private final class Stage {
+        let name: String
         let decoder: OpaquePointer
         var input = Data()
         /// The number of bytes that were decoded.
@@ -35,7 +40,7 @@ final class ContentDecoder {
             guard let coding = codings.first(where: { $0.name == name }),
                 let decoder = errand_decoder_create(Int32(coding.number))
             else { return nil }
-            self.decoder = decoder
+            (self.name, self.decoder) = (name, decoder)
         }
 
         deinit { errand_decoder_free(decoder) }
@@ -59,7 +64,7 @@ final class ContentDecoder {
                         )
                     }
                 }
-                guard result >= 0 else { throw NetworkError(.invalidContentCoding) }
+                guard result >= 0 else { throw NetworkError.undecodable(name, isSupported: true) }
                 (isComplete, hasMore) = (result == 1, produced == buffer.count)
                 input = consumed == input.count ? Data() : input.dropFirst(consumed)
                 byteCount += produced
@@ -75,28 +80,37 @@ final class ContentDecoder {
     private let stages: [Stage]
     private let limits: BodyLimits
     private var receivedByteCount = 0
+    /// The bytes that are read as they were received if none can be decoded; `nil` if damaged data is an error, or after the
+    /// first decoded byte.
+    private var undecoded: Data?
+    /// Why the content is read as it was received.
+    private var failure: NetworkError?
 
     /// Creates a decoder of codings in the order in which they were applied.
     ///
     /// - Parameters:
     ///   - codings: The names of the codings.
     ///   - limits: The limits for codings within another one; the caller checks the output of the last one.
-    /// - Throws: `NetworkError` for a coding that is not supported.
-    init(_ codings: [String], _ limits: BodyLimits) throws(NetworkError) {
-        guard codings.count <= Self.maximumCodings else { throw NetworkError(.invalidContentCoding) }
-        var stages: [Stage] = []
-        for name in codings.reversed() {
-            guard let stage = Stage(name) else { throw NetworkError(.invalidContentCoding) }
-            stages.append(stage)
+    ///   - isOfError: Whether the content is that of an error response.
+    /// - Throws: `NetworkError` for a coding that is not supported, unless the content is that of an error response.
+    init(_ codings: [String], _ limits: BodyLimits, isOfError: Bool) throws(NetworkError) {
+        let stages = codings.prefix(Self.maximumCodings).reversed().compactMap { Stage($0) }
+        if stages.count < codings.count {
+            let unsupported = codings.filter { Stage($0) == nil }
+            let names = (unsupported.isEmpty ? codings : unsupported).joined(separator: ", ")
+            failure = .undecodable(names, isSupported: false)
         }
-        self.stages = stages
-        self.limits = limits
+        (self.stages, self.limits, undecoded) = (stages, limits, isOfError ? Data() : nil)
+        if let failure, !isOfError { throw failure }
     }
 
     /// Adds coded bytes.
     func feed(_ data: Data) {
-        guard !data.isEmpty, let first = stages.first else { return }
+        guard !data.isEmpty else { return }
         receivedByteCount += data.count
+        undecoded?.append(data)
+        guard failure == nil, let first = stages.first else { return }
+        if undecoded?.count ?? 0 > Self.maximumUndecodedSize { undecoded = nil }
         if first.input.isEmpty { first.input = data } else { first.input.append(data) }
     }
 
@@ -105,7 +119,21 @@ final class ContentDecoder {
     /// - Returns: The number of bytes, 0 if more input is needed.
     /// - Throws: `NetworkError` for damaged data.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(NetworkError) -> Int {
-        try read(into: buffer, from: stages.count - 1)
+        if failure == nil {
+            do throws(NetworkError) {
+                let count = try read(into: buffer, from: stages.count - 1)
+                if count > 0 { undecoded = nil }
+                return count
+            } catch {
+                guard undecoded != nil else { throw error }
+                failure = error
+            }
+        }
+        guard let rest = undecoded else { return 0 }
+        let part = rest.prefix(buffer.count)
+        buffer.copyBytes(from: part)
+        undecoded = Data(rest.dropFirst(part.count))
+        return part.count
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer, from place: Int) throws(NetworkError) -> Int {
@@ -130,7 +158,13 @@ final class ContentDecoder {
         }
     }
 
-    /// Whether the content has not ended early; content without a byte, as for HEAD, has not.
-    var isComplete: Bool { receivedByteCount == 0 || stages.allSatisfy(\.isComplete) }
+    /// Returns the error of a content that was not decoded, or ended early; content without a byte, as for HEAD, has not.
+    ///
+    /// - Parameter marksEnd: Whether the content has an end of its own. Otherwise, a connection that was lost looks like it.
+    func failure(marksEnd: Bool) -> NetworkError? {
+        if let failure { return failure }
+        guard receivedByteCount > 0, let damaged = stages.first(where: { !$0.isComplete }) else { return nil }
+        return marksEnd ? NetworkError.undecodable(damaged.name, isSupported: true) : NetworkError(.closedInBody)
+    }
 }
 #endif

@@ -29,6 +29,7 @@ final class CurlBody: Sendable {
         var decoder: ContentDecoder?
         let codings: [String]
         let marksEnd: Bool
+        let isOfError: Bool
         var decodedByteCount: Int
         var receivedByteCount: Int
     }
@@ -56,6 +57,7 @@ final class CurlBody: Sendable {
     ///   - decoder: The decoder that returned them, or `nil` if there was none yet.
     ///   - codings: The codings of the content.
     ///   - marksEnd: Whether the content has an end of its own, before the end of the connection.
+    ///   - isOfError: Whether the content is that of an error response.
     ///   - receivedByteCount: The number of bytes received before.
     ///   - limits: The limits of the decoded bytes.
     ///   - onResume: Called when a paused transfer has to continue.
@@ -65,6 +67,7 @@ final class CurlBody: Sendable {
         decoder: sending ContentDecoder?,
         codings: [String],
         marksEnd: Bool,
+        isOfError: Bool = false,
         receivedByteCount: Int,
         limits: BodyLimits,
         onResume: @escaping @Sendable () -> Void,
@@ -76,6 +79,7 @@ final class CurlBody: Sendable {
                 decoder: decoder,
                 codings: codings,
                 marksEnd: marksEnd,
+                isOfError: isOfError,
                 decodedByteCount: beginning.count,
                 receivedByteCount: receivedByteCount
             )
@@ -136,9 +140,7 @@ final class CurlBody: Sendable {
             guard let received else {
                 try checkCancellation()
                 try stopping {
-                    // Without a length, a connection that was lost looks like the end of the content.
-                    let (isComplete, marksEnd) = decoding.withLock { ($0.decoder?.isComplete ?? true, $0.marksEnd) }
-                    if !isComplete { throw NetworkError(marksEnd ? .invalidContentCoding : .closedInBody) }
+                    if let failure = decoding.withLock({ $0.decoder?.failure(marksEnd: $0.marksEnd) }) { throw failure }
                 }
                 return nil
             }
@@ -167,7 +169,8 @@ final class CurlBody: Sendable {
     private func accept(_ received: Data, _ decoding: inout Decoding) throws -> Bool {
         decoding.receivedByteCount += received.count
         guard decoding.codings.isEmpty else {
-            let decoder = try decoding.decoder ?? ContentDecoder(decoding.codings, limits)
+            let (codings, isOfError) = (decoding.codings, decoding.isOfError)
+            let decoder = try decoding.decoder ?? ContentDecoder(codings, limits, isOfError: isOfError)
             decoding.decoder = decoder
             decoder.feed(received)
             return false

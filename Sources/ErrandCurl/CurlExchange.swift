@@ -166,6 +166,9 @@ final class CurlExchange: StoppableExchange {
         let failure = self.failure(of: result)
         if let stream = reception.pointee.stream {
             stream.finish(throwing: failure)
+        } else if hasHeader, let failure = failure as? NetworkError, failure.reason.isOfContent {
+            let body = ResponseBody(reception.pointee.body, failing: failure, upTo: options.maximumBodySize)
+            outcome.deliver(.success(response(body)))
         } else if let failure {
             outcome.deliver(.failure(failure))
         } else {
@@ -187,8 +190,7 @@ final class CurlExchange: StoppableExchange {
         // libcurl reports a header section that ends early as success.
         guard hasHeader else { return NetworkError(.closedWithoutResponse) }
         if reception.pointee.stream != nil { return nil }
-        guard reception.pointee.decoder?.isComplete == false else { return nil }
-        return NetworkError(reception.pointee.headerSection.marksEnd ? .invalidContentCoding : .closedInBody)
+        return reception.pointee.decoder?.failure(marksEnd: reception.pointee.headerSection.marksEnd)
     }
 
     /// Ends the transfer for another reason than libcurl's; returns `false`.
@@ -202,25 +204,34 @@ final class CurlExchange: StoppableExchange {
         let section = reception.pointee.headerSection
         guard section.codings.isEmpty else {
             if reception.pointee.stream == nil {
-                reception.pointee.decoder = try ContentDecoder(section.codings, BodyLimits(options))
+                let limits = BodyLimits(options)
+                reception.pointee.decoder = try ContentDecoder(section.codings, limits, isOfError: section.isOfError)
             }
             return
         }
-        if !section.isRedirect, let length = section.contentLength, length > Int64(options.maximumBodySize) {
-            throw NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
-        }
+        if !section.isOfError { try checkLength() }
         let isSmall = section.contentLength.map { $0 <= 1 << 20 } ?? false
         if isSmall, reception.pointee.stream == nil {
             reception.pointee.body.reserveCapacity(Int(section.contentLength ?? 0))
         }
     }
 
+    /// Checks the declared length of a body without a coding.
+    private func checkLength() throws(NetworkError) {
+        guard let length = reception.pointee.headerSection.contentLength, length > Int64(options.maximumBodySize) else {
+            return
+        }
+        throw NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
+    }
+
     /// Decodes bytes and keeps them.
     private func collect(_ bytes: UnsafeRawBufferPointer) throws {
         let limits = BodyLimits(options)
         guard let decoder = reception.pointee.decoder else {
-            try limits.check(reception.pointee.body.count + bytes.count, received: nil)
+            // Before the check, because an error has the beginning of its response.
             reception.pointee.body.append(contentsOf: bytes)
+            try limits.check(reception.pointee.body.count, received: nil)
+            if reception.pointee.body.count >= NetworkError.maximumBodyByteCount { try checkLength() }
             return
         }
         decoder.feed(Data(bytes))
@@ -245,6 +256,7 @@ final class CurlExchange: StoppableExchange {
             decoder: reception.pointee.decoder,
             codings: reception.pointee.headerSection.codings,
             marksEnd: reception.pointee.headerSection.marksEnd,
+            isOfError: reception.pointee.headerSection.isOfError,
             receivedByteCount: reception.pointee.receivedByteCount,
             limits: BodyLimits(options),
             onResume: { [loop, weak self] in if let self { loop.submit(.resume(self)) } },

@@ -11,7 +11,7 @@ struct HeaderSection {
     private(set) var isFinal = false
     /// The `Content-Length`, or `nil` without one, or if the framing is chunked.
     private(set) var contentLength: Int64?
-    /// The content codings in the order in which they were applied, in lower case and without `identity`.
+    /// The content codings in the order in which they were applied, in lower case; what is no coding is left out.
     private(set) var codings: [String] = []
 
     /// Enough for most responses.
@@ -55,6 +55,9 @@ struct HeaderSection {
 
     /// Whether the end of the content is marked, other than by the end of the connection (RFC 9112, section 6.3).
     var marksEnd: Bool { contentLength != nil || isChunked || isFramed }
+
+    /// Whether the content is not that of a success.
+    var isOfError: Bool { statusCode / 100 != 2 }
 
     /// Whether the response is a redirect with a body.
     var isRedirect: Bool { [301, 302, 303, 307, 308].contains(statusCode) && contentLength != 0 }
@@ -117,7 +120,7 @@ struct HeaderSection {
         switch name.count {
         case 14 where name.isName("content-length"): return noteLength(value)
         case 16 where name.isName("content-encoding"):
-            codings += Self.tokens(value).filter { $0 != "identity" }
+            codings += Self.tokens(value).filter { ContentCoding.registered.contains($0) }
             return nil
         case 17 where name.isName("transfer-encoding"):
             // Other codings would be decoded by libcurl, without limits; no request offers them (RFC 9112, section 7).

@@ -78,7 +78,7 @@ enum CacheControl {
     }
 
     /// Whether any policy may store a response: none to a condition, none with `Vary: *`, and a part only if the request
-    /// has a range and the response is what it states (RFC 9111, section 3.3).
+    /// has a range, and the response has the status 206 and is what it states (RFC 9111, section 3.3).
     static func isStorable(_ response: RawResponse, request: HTTPHeaders) -> Bool {
         switch response.statusCode {
         case ..<200, 304, 412, 416: return false
@@ -87,7 +87,7 @@ enum CacheControl {
             guard request.contains("Range"), response.redirects.isEmpty,
                 PartialContent(statusCode: 206, headers: response.headers, body: response.body) != nil
             else { return false }
-        default: break
+        default: if response.headers.statePart { return false }
         }
         return !varyNames(response.headers).contains("*")
     }

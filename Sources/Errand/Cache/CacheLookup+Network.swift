@@ -61,7 +61,7 @@ extension CacheLookup {
         } else {
             if let validated = note?.validated {
                 entry = policy.allowsKeeping(validated, note, of: prepared) ? validated : nil
-            } else if allowsStoring(response) {
+            } else if allowsStoring(response, insteadOf: stored) {
                 let (requested, received) = (ticket.date, cache.now())
                 let new = CacheEntry(
                     response,
@@ -87,7 +87,10 @@ extension CacheLookup {
     }
 
     /// Whether a response may be stored under the identified key.
-    private func allowsStoring(_ response: RawResponse) -> Bool {
+    private func allowsStoring(_ response: RawResponse, insteadOf stored: CacheEntry?) -> Bool {
+        if let stored, fields.contains("Range"), response.statusCode != 206, !stored.mayBeReplaced(by: response) {
+            return false
+        }
         if storesForGet {
             // The body of a POST may determine whose response it is, and the body of a GET does not.
             guard identification.user.isNamed || prepared.outgoing.body.data?.isEmpty == true,

@@ -61,6 +61,15 @@ extension CacheEntry {
     /// The validator that shows that a content is the same, byte by byte; `nil` if there is none.
     var validator: StrongValidator? { isWeak ? nil : StrongValidator(headers) }
 
+    /// Whether the response to a request for a part of this one can be the complete content.
+    func mayBeReplaced(by response: RawResponse) -> Bool {
+        guard let validator, let known = statusCode == 206 ? parts?.completeLength : body.count else {
+            return !response.headers.statePart
+        }
+        let length = Int64(response.body.count)
+        return response.headers.mayBeComplete(length: length, insteadOf: validator.fieldValue, of: Int64(known))
+    }
+
     /// Returns the response to a request that selects a part of this one, or `nil` if it has too little, or its URL is
     /// invalid (RFC 9110, sections 15.3.7 and 15.5.17).
     func response(for url: URL, by request: HTTPHeaders) -> RawResponse? {

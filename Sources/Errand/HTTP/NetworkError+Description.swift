@@ -4,11 +4,12 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
     /// It is safe to log. From the URL, it contains the host and the path as the request declares it; from a response, the
-    /// status, the size and the media type. It contains no other value, with three exceptions:
+    /// status, the size and the media type. It contains no other value, with four exceptions:
     ///
     /// - The place in the body that is invalid or does not fit the model. Its names are the model's, or names that the server
     ///   sent: the keys of a dictionary, and members that are repeated or unexpected.
     /// - A `Content-Range` that was not requested.
+    /// - A `Content-Encoding` that cannot be decoded.
     /// - The code and the message of a ``ServiceError`` that prevented the refresh of a credential.
     ///
     /// From ``underlying``, it contains at most the type, and the domain and code of an error of the system. The size is the
@@ -112,7 +113,7 @@ extension NetworkError.Reason {
         case .tlsHandshakeFailed(let text): "the TLS handshake failed: \(text)"
         case .headerSectionTooLarge:
             "the header section is too large; raise limits.maximumHeaderSize to allow it, up to 300 KiB on Linux"
-        case .invalidContentCoding: "the response's content coding is unknown or its data damaged"
+        case .invalidContentCoding: "the content of the response cannot be decoded"
         case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
         case .status(let code): "the status \(code) is not acceptable"
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"

@@ -27,6 +27,16 @@ struct FailureFacts: Sendable, Hashable {
 }
 
 extension NetworkError.Reason {
+    /// Whether the response was received, and its content exceeds a limit or cannot be decoded.
+    ///
+    /// What depends on the status then does not depend on the content: an error response is rejected by its status.
+    package var isOfContent: Bool {
+        switch self {
+        case .invalidContentCoding, .bodyTooLarge, .tooLarge: true
+        default: false
+        }
+    }
+
     /// The consequences of the reason.
     var facts: FailureFacts {
         switch self {

@@ -86,7 +86,9 @@ extension NetworkError {
         case invalidResponse(String)
         /// The header section of the response is larger than the transport accepts.
         case headerSectionTooLarge
-        /// The content coding is not supported, or its data is corrupt.
+        /// The transport does not support the content coding, or its data is damaged; the description names both.
+        ///
+        /// An error response is rejected by its status instead, with its content as it was received.
         case invalidContentCoding
 
         // A redirect was not followed.
@@ -98,7 +100,7 @@ extension NetworkError {
         case status(Int)
         /// The request's ``Acceptance`` does not include the media type, which is `none` if the response has none.
         case contentType(String)
-        /// The decoded body is larger than this number of bytes.
+        /// The decoded body of a response that is not rejected otherwise is larger than this number of bytes.
         case bodyTooLarge(limit: Int)
         /// The decoded body is a large multiple of its `Content-Length`, as in a decompression bomb, or a line or an event
         /// of a stream is too long; the text is the reason, with the limit.

@@ -144,9 +144,37 @@ extension PartialContent.Part {
     }
 }
 
+/// The header fields of a response that claims to be complete by its status.
 extension HTTPHeaders {
-    /// Whether the content is not encoded, so that a range counts its bytes.
-    var hasIdentityCoding: Bool {
-        values(for: "Content-Encoding").allSatisfy { $0.isEmpty || $0.lowercased() == "identity" }
+    /// Whether a `Content-Range` in bytes states that the content is not complete.
+    ///
+    /// It has a meaning for the status 206 only (RFC 9110, section 14.4), but some servers send a part with 200. Other units, such
+    /// as `items 0-24/319`, are about what the content lists.
+    var statePart: Bool {
+        values(for: "Content-Range").contains { value in
+            let text = value.lowercased()
+            guard text.hasPrefix("bytes"), !text.hasPrefix("bytes */") else { return false }
+            guard let range = ContentRange(value), let length = range.completeLength else { return true }
+            return range.positions != 0..<length
+        }
+    }
+
+    /// Whether the response to a request for a part can be the complete content, by all that is known of it.
+    ///
+    /// Nothing may state a part. A content with the same validator, or without one, has the known length, because one strong
+    /// validator has one content (RFC 9110, section 8.8.1).
+    ///
+    /// - Parameters:
+    ///   - length: The length of the content, or `nil` if it is not known.
+    ///   - validator: The strong validator of the requested content.
+    ///   - knownLength: The length of that content, or `nil` if it is not known.
+    func mayBeComplete(length: Int64?, insteadOf validator: String, of knownLength: Int64?) -> Bool {
+        guard !statePart else { return false }
+        if let own = StrongValidator(self)?.fieldValue, own.hasPrefix("\"") == validator.hasPrefix("\""),
+            !own.utf8.elementsEqual(validator.utf8)
+        {
+            return true
+        }
+        return length != nil && length == knownLength
     }
 }

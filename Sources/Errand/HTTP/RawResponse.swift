@@ -47,7 +47,7 @@ public struct RawResponse: Sendable {
         /// Why the credential of the request was not accepted, or `nil` if the reason is not known.
         var rejection: String?
         var timing: ExchangeTiming?
-        /// Why the body is not complete, or `nil` if it is: rejected in place of a file or a stream, it need not be.
+        /// Why the body is not complete or not decoded, or `nil` if it is: that of a rejected response need not be.
         var bodyFailure: (any Error)?
         var credentialVersion: Int?
         var note: (any ExchangeNote)?

@@ -55,7 +55,7 @@ extension PreparedRequest {
         }
         guard isReported else { return try await response.body.collect(upTo: limit) }
         // With a content coding, only the encoded length is known.
-        let length = response.headers.contains("Content-Encoding") ? nil : response.headers["Content-Length"]
+        let length = response.headers.hasIdentityCoding ? response.headers["Content-Length"] : nil
         let total = length.flatMap { Int($0) }.map(Int64.init).flatMap { $0 > 0 ? $0 : nil }
         let includesSmall = accessories.observesSmallBodies
         var steps = ProgressSteps(direction: .download, total: total, includesSmall: includesSmall)

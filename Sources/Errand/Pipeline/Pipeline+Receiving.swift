@@ -20,17 +20,12 @@ extension PreparedRequest {
         on timeline: Timeline,
         elapsed: () -> Duration
     ) async throws -> RawResponse {
-        let isAccepted = accepts(response, to: outgoing)
-        guard let receiver, isAccepted && takesAccepted(response) || receiver.takesRejected(response) else {
-            if let bytes = try wholeBody(of: response) {
+        let isTaken = receiver != nil && accepts(response, to: outgoing)
+        guard let receiver, isTaken && takesAccepted(response) || receiver.takesRejected(response) else {
+            if let bytes = wholeBody(of: response) {
                 return RawResponse(response, response.statusCode, bytes, to: outgoing, elapsed: elapsed())
             }
-            let body: (bytes: Data, failure: (any Error)?) =
-                if let (size, time) = beginning(of: response, isAccepted: isAccepted) {
-                    try await response.body.beginning(upTo: size, within: time, on: timeline)
-                } else {
-                    (try await collect(response, upTo: maximumCollectedSize), nil)
-                }
+            let body = try await content(of: response, to: outgoing, isTaken: isTaken, on: timeline)
             var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, elapsed: elapsed())
             if let failure = body.failure { read.notes.value.bodyFailure = failure }
             return read
@@ -62,13 +57,36 @@ extension PreparedRequest {
         return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
     }
 
-    /// The maximum size and time for the body of a response that is judged by its header section, or `nil` if its body has to
-    /// be complete: a redirect, or one that is rejected in place of a stream or a file, whose body may never end.
-    private func beginning(of response: TransportResponse, isAccepted: Bool) -> (size: Int, time: Duration)? {
+    /// Reads a body into memory; if the response is rejected by its header section, as much as can be received and decoded.
+    ///
+    /// - Returns: The bytes, and why they are not all, or `nil` if they are.
+    @inline(never)
+    private func content(
+        of response: TransportResponse,
+        to outgoing: OutgoingRequest,
+        isTaken: Bool,
+        on timeline: Timeline
+    ) async throws -> (bytes: Data, failure: (any Error)?) {
+        if let (size, time) = beginning(of: response, isTaken: isTaken) {
+            return try await response.body.beginning(upTo: size, within: time, on: timeline)
+        }
+        let limit = maximumCollectedSize
+        if response.body.whole.map({ $0.count <= limit }) == true || accepts(response, to: outgoing) {
+            return (try await collect(response, upTo: limit), nil)
+        }
+        let (bytes, failure) = try await response.body.beginning(upTo: max(0, limit), within: nil, on: timeline)
+        guard let failure else { return (bytes, nil) }
+        guard (failure as? NetworkError)?.reason.isOfContent == true else { throw failure }
+        return (Data(bytes.prefix(NetworkError.maximumBodyByteCount)), failure)
+    }
+
+    /// The maximum size and time for the beginning of a body that may never end, or `nil` if it has to be read to its end: that
+    /// of a redirect, or of a response that is rejected in place of a stream or a file.
+    private func beginning(of response: TransportResponse, isTaken: Bool) -> (size: Int, time: Duration)? {
         guard response.body.whole == nil else { return nil }
         let size = NetworkError.maximumBodyByteCount
         if isRedirect(response) { return (size, .seconds(1)) }
-        guard let receiver, !isAccepted else { return nil }
+        guard let receiver, !isTaken else { return nil }
         if receiver.isStream { return (size, .seconds(1)) }
         // A filter has to see the error of the service, whatever its length.
         return (min(max(0, maximumCollectedSize), 4 << 20), .seconds(5))
@@ -76,19 +94,20 @@ extension PreparedRequest {
 
     private var maximumCollectedSize: Int { settings.maximumBodySize.value ?? .max }
 
-    /// Returns the bytes of a body that is in memory, or `nil` if it has to be waited for or reported.
-    private func wholeBody(of response: TransportResponse) throws -> Data? {
-        accessories.isEmpty ? try response.body.whole(upTo: maximumCollectedSize) : nil
+    /// Returns the bytes of a body that is in memory, or `nil` if it has to be waited for or reported, or exceeds the limit.
+    private func wholeBody(of response: TransportResponse) -> Data? {
+        guard accessories.isEmpty, let whole = response.body.whole else { return nil }
+        return whole.count <= maximumCollectedSize ? whole : nil
     }
 
     private func isRedirect(_ response: TransportResponse) -> Bool {
         settings.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
     }
 
-    /// Whether a header section announces the content that the receiver is for.
+    /// Whether a header section is that of a response with the requested content.
     private func accepts(_ response: TransportResponse, to outgoing: OutgoingRequest) -> Bool {
-        guard let receiver, !isRedirect(response) else { return false }
-        let status = receiver.judgedStatus(of: response)
+        if isRedirect(response) { return false }
+        let status = receiver?.judgedStatus(of: response) ?? response.statusCode
         let head = RawResponse(statusCode: status, headers: response.headers, url: outgoing.url)
         return acceptance.failure(of: head, hasBody: true) == nil
     }

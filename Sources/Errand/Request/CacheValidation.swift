@@ -56,6 +56,10 @@ final class CacheValidation: Sendable {
             merged = part.completed(by: entry)
         // The server ignores the validator, or has another content that is shorter.
         case (304, true), (416, true): throw Mismatch(response)
+        // It has the missing part only, or another one.
+        case (200, true), (203, true):
+            guard entry.mayBeReplaced(by: response) else { throw Mismatch(response) }
+            return response
         default: return response
         }
         // After a redirect, or if a hook chose another URL, another resource was compared with the conditions. If the

@@ -17,7 +17,8 @@ public struct Limits: Sendable, Hashable {
 
     /// The maximum number of bytes of a body in memory, after content decoding.
     ///
-    /// A request's own limit is also the limit of its stream, or of the complete file of its download.
+    /// A request's own limit is also the limit of its stream, or of the complete file of its download. A response that is rejected
+    /// by its status keeps at most 64 KiB of a body that exceeds the limit, and not more than the limit.
     ///
     /// The library default is 64 MiB.
     public var maximumBodySize: Int?

@@ -92,7 +92,7 @@ final class StreamReceiver: BodyReceiver {
         let chunks = response.body.chunks
         defer { chunks.cancel() }
         // With a content coding, only the encoded length is known.
-        let length = response.headers.contains("Content-Encoding") ? nil : response.headers["Content-Length"]
+        let length = response.headers.hasIdentityCoding ? response.headers["Content-Length"] : nil
         let steps = report.map { _ in ProgressSteps(direction: .download, total: length.flatMap { Int64($0) }) }
         let isFirst = state.withLock { state in
             defer { (state.isOpen, state.steps) = (true, steps) }

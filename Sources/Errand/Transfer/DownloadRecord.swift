@@ -81,7 +81,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Reads a length; one that does not fit is the largest, because libcurl then accepts any body up to the end of the
     /// connection.
-    private static func length(_ text: String) -> Int64? {
+    static func length(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
         return Int64(text) ?? .max
     }

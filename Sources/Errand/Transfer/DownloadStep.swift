@@ -28,7 +28,7 @@ enum DownloadStep: Sendable, Hashable {
         }
         guard let offset, let record, let validator = record.validator else {
             let range = headers["Content-Range"] ?? "none"
-            self = statusCode == 206 ? .reject(.unexpectedRange(range)) : .replace
+            self = statusCode == 206 || headers.statePart ? .reject(.unexpectedRange(range)) : .replace
             return
         }
         switch statusCode {
@@ -47,7 +47,10 @@ enum DownloadStep: Sendable, Hashable {
         case 416:
             let isSame = isAtPlace && Self.mayHaveValidator(validator, headers)
             self = isSame && Self.length(headers) == offset && record.length ?? offset == offset ? .complete : .discard
-        case 200, 203: self = .replace
+        case 200, 203:
+            let length = headers.hasIdentityCoding ? headers["Content-Length"].flatMap(DownloadRecord.length) : nil
+            let isComplete = headers.mayBeComplete(length: length, insteadOf: validator, of: record.length)
+            self = isComplete ? .replace : .discard
         // What is there is worth more than what no request for a part can be answered with.
         default: self = .reject(.status(statusCode))
         }

@@ -64,7 +64,8 @@ extension FileReceiver {
                 throw NetworkError(.unexpectedRange(range))
             }
             var step =
-                state.isPart && !DownloadStep.hasNoContent(response.statusCode)
+                state.isPart && (response.statusCode == 206 || !response.headers.statePart)
+                    && !DownloadStep.hasNoContent(response.statusCode)
                 ? .replace
                 : DownloadStep(
                     statusCode: response.statusCode,

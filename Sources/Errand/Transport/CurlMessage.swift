@@ -101,7 +101,9 @@ package enum CurlMessage {
         ("Couldn't connect to server", .connectionRefused),
         ("operation aborted by callback", .bodyNotRead),
         // The response.
-        // "… in chunked-encoding", "… the chunked-encoded stream", and in newer versions the cause, which comes first.
+        // The content of the chunks is at fault.
+        ("reading the chunked-encoded stream", .invalidContentCoding),
+        // "… in chunked-encoding", and in newer versions the cause, which comes first.
         ("chunked-encod", .malformedChunk),
         ("chunk hex-length", .malformedChunk),
         ("invalid chunk size", .malformedChunk),

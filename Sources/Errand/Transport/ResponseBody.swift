@@ -17,6 +17,17 @@ public struct ResponseBody: Sendable {
     /// Creates a body from chunks that are still being received.
     public init(chunks: any ResponseChunks) { source = .chunks(chunks) }
 
+    /// Creates the beginning of a body whose rest cannot be received or decoded.
+    ///
+    /// - Parameters:
+    ///   - beginning: The bytes before the failure, of which at most ``NetworkError/maximumBodyByteCount`` are kept.
+    ///   - failure: The error after the last byte.
+    ///   - limit: The maximum size of the body.
+    package init(_ beginning: Data, failing failure: any Error, upTo limit: Int) {
+        let count = max(0, min(limit, NetworkError.maximumBodyByteCount))
+        source = .chunks(WholeBody(Data(beginning.prefix(count)), failing: failure))
+    }
+
     /// The bytes if all of them have been received, or `nil`.
     public var whole: Data? {
         if case .whole(let data) = source { data } else { nil }
@@ -51,23 +62,25 @@ public struct ResponseBody: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The maximum number of bytes.
-    ///   - time: The maximum time.
+    ///   - time: The maximum time, or `nil` if only the limits of the exchange apply.
     ///   - timeline: The clock of the time.
     /// - Returns: The bytes that were received, and why they are not all, or `nil` if they are.
     /// - Throws: `CancellationError`.
     func beginning(
         upTo limit: Int = NetworkError.maximumBodyByteCount,
-        within time: Duration = .seconds(1),
+        within time: Duration? = .seconds(1),
         on timeline: Timeline
     ) async throws -> (bytes: Data, failure: (any Error)?) {
         let (chunks, isLate) = (chunks, Lock(false))
-        let end = timeline.now() + time
-        let timer = Task {
-            try await timeline.sleep(end)
-            isLate.withLock { $0 = true }
-            chunks.cancel()
+        let end = time.map { timeline.now() + $0 }
+        let timer = end.map { end in
+            Task {
+                try await timeline.sleep(end)
+                isLate.withLock { $0 = true }
+                chunks.cancel()
+            }
         }
-        defer { timer.cancel() }
+        defer { timer?.cancel() }
         var bytes = Data()
         do {
             while let chunk = try await chunks.next() {
@@ -118,17 +131,23 @@ public protocol ResponseChunks: Sendable {
     func cancel()
 }
 
-/// A body in memory, returned as one chunk.
+/// A body in memory, or the beginning of one that has failed, returned as one chunk.
 private final class WholeBody: ResponseChunks {
     private let rest: Lock<Data?>
+    private let failure: (any Error)?
 
-    init(_ data: Data) { rest = Lock(data.isEmpty ? nil : data) }
+    init(_ data: Data, failing failure: (any Error)? = nil) {
+        rest = Lock(data.isEmpty ? nil : data)
+        self.failure = failure
+    }
 
     func next() async throws -> Data? {
-        rest.withLock { rest in
+        let rest = rest.withLock { rest in
             defer { rest = nil }
             return rest
         }
+        if rest == nil, let failure { throw failure }
+        return rest
     }
 
     func cancel() { rest.withLock { $0 = nil } }

@@ -20,11 +20,14 @@ extension SessionExchange {
     }
 
     /// Returns the error if what has arrived of the body exceeds a limit, or `nil`.
-    func rejection(of headerSection: HTTPURLResponse?, byteCount: Int, isFirstChunk: Bool) -> NetworkError? {
-        // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.
-        if byteCount > options.maximumBodySize
-            || isFirstChunk && headerSection?.exceeds(options.maximumBodySize) == true
-        {
+    func rejection(_ state: State, isFirstChunk: Bool) -> NetworkError? {
+        let (headerSection, byteCount) = (state.headerSection, state.byteCount)
+        // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none. Of an error response,
+        // the beginning is received.
+        let isError = headerSection.map { $0.statusCode / 100 != 2 } ?? false
+        let hasBeginning = state.stream == nil && byteCount >= NetworkError.maximumBodyByteCount
+        let isDue = isError ? hasBeginning : isFirstChunk
+        if byteCount > options.maximumBodySize || isDue && headerSection?.exceeds(options.maximumBodySize) == true {
             return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
         }
         if byteCount > TransportOptions.expansionFloor, let wireCount = headerSection?.codedByteCount,
@@ -57,6 +60,15 @@ extension SessionExchange {
         )
     }
 
+    /// Returns the outcome of an exchange that has failed: if only its content has, it is the response with what there is of it.
+    func failed(_ state: State, with failure: any Error, adding data: Data = Data()) -> Ready {
+        guard (failure as? NetworkError)?.reason.isOfContent == true, state.headerSection?.statusCode ?? 0 >= 200 else {
+            return Ready(.failure(failure))
+        }
+        let beginning = state.body.prefix(NetworkError.maximumBodyByteCount) + data
+        return Ready(response(state, ResponseBody(beginning, failing: failure, upTo: options.maximumBodySize)))
+    }
+
     /// Returns the error of an exchange that has ended, or `nil` if it has succeeded.
     func failure(of error: (any Error)?, _ state: State) -> (any Error)? {
         if let rejection = state.rejection { return rejection }
@@ -64,7 +76,9 @@ extension SessionExchange {
             return state.headerSection?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
         }
         if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
-        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: state.headerSection != nil)
+        let hasHeader = state.headerSection != nil
+        let coding = state.headerSection?.value(forHTTPHeaderField: "Content-Encoding")
+        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: hasHeader, coding: coding)
     }
 }
 

@@ -177,14 +177,10 @@ final class SessionExchange: StoppableExchange {
             if state.byteCount > SessionQueueLoad.largeBody { SessionQueueLoad.isBusy() }
             guard state.rejection == nil, !state.isSettled || state.stream != nil else { return (nil, nil, true) }
             state.lastActivity = .now
-            state.rejection = rejection(
-                of: state.headerSection,
-                byteCount: state.byteCount,
-                isFirstChunk: state.byteCount == data.count
-            )
-            guard state.rejection == nil else {
-                state.body = Data()
-                return (nil, nil, true)
+            state.rejection = rejection(state, isFirstChunk: state.byteCount == data.count)
+            if let rejection = state.rejection {
+                defer { state.body = Data() }
+                return (nil, state.stream == nil ? failed(state, with: rejection, adding: data) : nil, true)
             }
             if let stream = state.stream { return (stream, nil, false) }
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
@@ -213,7 +209,7 @@ final class SessionExchange: StoppableExchange {
             if let stream = state.stream { return (stream, failure, nil) }
             guard !state.isSettled else { return (nil, nil, nil) }
             state.isSettled = true
-            if let failure { return (nil, nil, Ready(.failure(failure))) }
+            if let failure { return (nil, nil, failed(state, with: failure)) }
             return (nil, nil, Ready(response(state, ResponseBody(state.body))))
         }
         stream?.finish(throwing: failure)

@@ -14,8 +14,14 @@ enum SessionFailure {
     ///   - error: The error that URLSession reported.
     ///   - idleTimeout: The limit of the exchange, for the reason of a timeout.
     ///   - hasHeader: Whether a header section arrived before the failure.
+    ///   - coding: The `Content-Encoding` in it, or `nil` if there is none.
     /// - Returns: ``NetworkError`` or `CancellationError`.
-    static func classify(_ error: any Error, idleTimeout: Duration, hasHeader: Bool) -> any Error {
+    static func classify(
+        _ error: any Error,
+        idleTimeout: Duration,
+        hasHeader: Bool,
+        coding: String? = nil
+    ) -> any Error {
         guard let error = error as? URLError else {
             return NetworkError(.other("the system failed: \(type(of: error))"), underlying: error)
         }
@@ -36,7 +42,11 @@ enum SessionFailure {
                 // The system's messages may contain the URL, and so a secret; a code cannot.
                 .other("the transfer failed for a reason the system does not name")
             }
-        return NetworkError(reason, underlying: error)
+        guard case .invalidContentCoding = reason, let coding else { return NetworkError(reason, underlying: error) }
+        let isSupported = !words.contains("Unrecognized content encoding")
+        var undecodable = NetworkError.undecodable(coding, isSupported: isSupported)
+        undecodable.details.value.underlying = error
+        return undecodable
     }
 
     /// Whether libcurl's message is more specific than the code.

@@ -10,7 +10,8 @@ public protocol Transport: Sendable {
     /// - Parameters:
     ///   - request: The validated request. Each call opens its body anew.
     ///   - options: The limits of this exchange.
-    /// - Returns: The final header section, never an interim one, and the body.
+    /// - Returns: The final header section, never an interim one, and the body. If the content cannot be decoded or exceeds a
+    ///   limit, reading the body fails, and not this function, so that the status of an error response is known.
     /// - Throws: ``NetworkError`` or `CancellationError`.
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
 
@@ -78,7 +79,7 @@ public struct TransportOptions: Sendable, Hashable {
 
     /// The maximum number of decoded bytes of a body.
     ///
-    /// If there are more, the exchange fails with ``NetworkError/Reason/bodyTooLarge(limit:)``. The default is 64 MiB.
+    /// If there are more, the body fails with ``NetworkError/Reason/bodyTooLarge(limit:)``. The default is 64 MiB.
     public var maximumBodySize: Int
 
     /// The maximum number of bytes of the final header section's names and values together.
@@ -86,7 +87,7 @@ public struct TransportOptions: Sendable, Hashable {
     /// The default is 300 KiB.
     public var maximumHeaderSize: Int
 
-    /// The ratio of decoded size to `Content-Length` at which a body with a `Content-Encoding` fails the exchange, if it is
+    /// The ratio of decoded size to `Content-Length` at which a body with a `Content-Encoding` fails, if it is
     /// larger than ``expansionFloor``.
     ///
     /// The default is 200.

@@ -33,6 +33,7 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         FaultVerdict(.closeInHead(after: 17), .error(.closedWithoutResponse)),
         FaultVerdict(.trailers, .value(byteCount: 39)),
         FaultVerdict(.truncatedGzip, .error(.invalidContentCoding)),
+        FaultVerdict(.unknownContentEncoding, .value(byteCount: 39)),
         FaultVerdict(.hugeContentLength, .error(.invalidContentLength)),
         FaultVerdict(.duplicateContentLength, .error(.invalidContentLength)),
         FaultVerdict(.noReason, .value(byteCount: 39)),
@@ -79,6 +80,7 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         // libcurl does not tell that the coding ended early; JSON decoding would.
         FaultVerdict(.truncatedGzip, .value(byteCount: 16)),
         FaultVerdict(.badGzip, .error(.invalidContentCoding)),
+        // A success only: StatusFirstTests. libcurl knows no coding of this name, and nobody else does.
         FaultVerdict(.unknownContentEncoding, .error(.invalidContentCoding)),
         FaultVerdict(.hang, .error(.idleTimeout(.seconds(1)))),
         FaultVerdict(.hangInBody(after: 5), .error(.idleTimeout(.seconds(1)))),

@@ -188,7 +188,7 @@ struct TransportTests {
         let whole = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 1000))
         #expect(try await whole.body.collect(upTo: 1000).count == 1000)
         let error = await #expect(throws: NetworkError.self) {
-            _ = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 999))
+            _ = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 999)).body.collect(upTo: .max)
         }
         #expect(error?.reason == .bodyTooLarge(limit: 999))
     }
@@ -197,7 +197,9 @@ struct TransportTests {
     func contentLengthAboveTheLimitIsRejectedBeforeTheBodyIsRead() async throws {
         server.on(.get, "/x", .data(Data(repeating: 1, count: 2000)).faulted(.hangInBody(after: 5)))
         let options = TransportOptions(idleTimeout: .seconds(5), maximumBodySize: 1999)
-        let error = await #expect(throws: NetworkError.self) { try await send(.get, "/x", options: options) }
+        let error = await #expect(throws: NetworkError.self) {
+            try await send(.get, "/x", options: options).body.collect(upTo: .max)
+        }
         #expect(error?.reason == .bodyTooLarge(limit: 1999))
     }
 

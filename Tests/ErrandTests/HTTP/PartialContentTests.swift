@@ -49,6 +49,8 @@ import Testing
             (200, "bytes 0-4/10", "01234", [:], false),
             (206, "bytes 0-4/10", "01234", ["Content-Encoding": "gzip"], false),
             (206, "bytes 0-4/10", "01234", ["Content-Encoding": "identity"], true),
+            (206, "bytes 0-4/10", "01234", ["Content-Encoding": "utf-8, none"], true),
+            (206, "bytes 0-4/10", "01234", ["Content-Encoding": "utf-8, X-GZIP"], false),
             (206, "bytes 0-4/10", "01234", ["ETag": "W/\"1\""], true),
         ] as [(Int, String?, String, HTTPHeaders, Bool)]
     )

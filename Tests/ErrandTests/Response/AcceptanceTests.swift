@@ -91,6 +91,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false]) func theStatusIsCheckedBeforeTheSize(isObserved: Bool) async throws {
+        var request = GeneralRequest("/x").limits(Limits(maximumBodySize: 100_000)).expecting(Data.self)
+        if isObserved { request = request.accessory { _ in } }
+        let rig = Rig(response: .html(String(repeating: "x", count: 200_000), status: 404))
+        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
+        #expect(error.reason == .status(404) && error.response?.body.count == NetworkError.maximumBodyByteCount)
+        let accepted = request.acceptance(Acceptance().accepting(404))
+        await expect(throwing: .bodyTooLarge(limit: 100_000)) { _ = try await rig.agent.send(accepted) }
+    }
+
     // MARK: Shape
 
     private static let shape: JSONShape = ["code": .integer, "data": ["id": .integer(in: 1...)]]

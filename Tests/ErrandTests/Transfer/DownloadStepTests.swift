@@ -62,10 +62,40 @@ import Testing
         #expect(step(206, [:], of: Self.record(nil)) == .reject(.unexpectedRange("none")))
     }
 
+    private let whole: HTTPHeaders = ["Content-Length": "1000", "ETag": "\"1\""]
+
     @Test func aCompleteContentReplaces() {
-        for status in [200, 203] { #expect(step(status, part) == .replace) }
+        let others: [HTTPHeaders] = [
+            whole, ["Content-Length": "1000"], whole.merging(["Content-Range": "bytes 0-999/1000"]),
+            whole.merging(["Content-Range": "items 0-24/319"]), whole.merging(["Content-Encoding": "utf-8"]),
+            ["Content-Length": "600", "ETag": "\"2\""], ["ETag": "\"2\""],
+        ]
+        for headers in others {
+            for status in [200, 203] { #expect(step(status, headers) == .replace, "\(headers)") }
+        }
         for status in [200, 201, 203] { #expect(step(status, [:], after: nil, of: nil) == .replace) }
-        #expect(step(200, part, after: nil, of: nil) == .replace)
+        for range in ["bytes 0-999/1000", "items 0-24/319", "bytes */1000"] {
+            #expect(step(200, ["Content-Range": range], after: nil, of: nil) == .replace)
+        }
+    }
+
+    /// One strong validator has one length (RFC 9110, section 8.8.1).
+    @Test func whatContradictsTheEarlierBytesIsRequestedAgain() {
+        let parts = ["bytes 400-999/1000", "bytes 400-999/*", "bytes=400-999/1000", "bytes 0-399/1000", "bytes 0-999/*"]
+        for status in [200, 203] {
+            for range in parts {
+                #expect(step(status, whole.merging(["Content-Range": range])) == .discard, "\(range)")
+                #expect(step(status, ["ETag": "\"2\"", "Content-Range": range]) == .discard, "\(range)")
+                #expect(step(status, ["Content-Range": range], after: nil, of: nil) == .reject(.unexpectedRange(range)))
+            }
+            let others: [HTTPHeaders] = [
+                whole.merging(["Content-Length": "600"]), whole.merging(["Content-Length": "1600"]), ["ETag": "\"1\""],
+                ["Content-Length": "600"], ["Content-Length": "600", "ETag": "W/\"2\""], [:],
+                whole.merging(["Content-Encoding": "gzip"]),
+            ]
+            for headers in others { #expect(step(status, headers) == .discard, "\(headers)") }
+            #expect(step(status, whole, of: Self.record(length: nil)) == .discard)
+        }
     }
 
     /// It would replace what is there by nothing, or by what is not the content.

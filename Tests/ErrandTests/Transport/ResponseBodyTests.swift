@@ -61,6 +61,18 @@ import Testing
         try await check(["abc"], end: .closedInBody, "abc", .closedInBody)
     }
 
+    @Test func aBodyThatHasFailedIsItsBeginningAndThenTheError() async throws {
+        let text = Data(repeating: 1, count: 100_000)
+        for (limit, count) in [(Int.max, NetworkError.maximumBodyByteCount), (9, 9), (-1, 0)] {
+            let body = ResponseBody(text, failing: NetworkError(.invalidContentCoding), upTo: limit)
+            #expect(body.whole == nil)
+            await expect(throwing: .invalidContentCoding) { _ = try await body.collect(upTo: .max) }
+            let again = ResponseBody(text, failing: NetworkError(.invalidContentCoding), upTo: limit)
+            let (bytes, failure) = try await again.beginning(within: nil, on: Timeline(ManualClock()))
+            #expect(bytes.count == count && (failure as? NetworkError)?.reason == .invalidContentCoding)
+        }
+    }
+
     @Test func aCompleteBodyOverTheLimitIsAnError() async {
         await expect(throwing: .bodyTooLarge(limit: 2)) {
             _ = try await ResponseBody(Data("abc".utf8)).collect(upTo: 2)

@@ -243,6 +243,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(.unknown, "Out of memory", .headerSectionTooLarge, late: .invalidContentCoding),
         SystemFailure(.unknown, "Failed writing header", .malformedHeader),
         SystemFailure(.unknown, "Too long hexadecimal number in chunked-encoding", .malformedChunk),
+        SystemFailure(.unknown, "Failed reading the chunked-encoded stream", .invalidContentCoding),
         SystemFailure(.unknown, "chunk hex-length char not a hex digit: 0x7a", .malformedChunk),
         SystemFailure(.unknown, "invalid chunk size: ''", .malformedChunk),
         SystemFailure(.unknown, "Unsolicited Transfer-Encoding (gzip) found", .malformedHeader),
@@ -289,6 +290,16 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         let words = "Failed to connect to \(address) after 0 ms: Couldn't connect to server"
         let url = URL(string: "http://a.example:8080/x")
         #expect(CurlMessage.reason(in: words, hasHeader: false, proxiedURL: url) == reason)
+    }
+
+    @Test(arguments: [
+        ("Unrecognized content encoding type. libcurl understands gzip content encodings.", "'br' is not supported"),
+        ("Error while processing content unencoding: invalid block type", "'br' is damaged or ends early"),
+    ])
+    func anUndecodableContentNamesItsCodingAndTheCause(words: String, cause: String) {
+        let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: words])
+        let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHeader: true, coding: "br")
+        #expect("\(failure)".contains(cause), "\(failure)")
     }
 
     @Test func lostHandshakeAndStreamResetAreLostConnections() {
