@@ -161,6 +161,7 @@ final class ContentDecoder {
     /// Returns the error of a content that was not decoded, or ended early; content without a byte, as for HEAD, has not.
     ///
     /// - Parameter marksEnd: Whether the content has an end of its own. Otherwise, a connection that was lost looks like it.
+    /// - Returns: The error, or `nil` if the content is complete.
     func failure(marksEnd: Bool) -> NetworkError? {
         if let failure { return failure }
         guard receivedByteCount > 0, let damaged = stages.first(where: { !$0.isComplete }) else { return nil }

@@ -168,6 +168,7 @@ extension HTTPHeaders {
     ///   - length: The length of the content, or `nil` if it is not known.
     ///   - validator: The strong validator of the requested content.
     ///   - knownLength: The length of that content, or `nil` if it is not known.
+    /// - Returns: Whether nothing that is known contradicts it.
     func mayBeComplete(length: Int64?, insteadOf validator: String, of knownLength: Int64?) -> Bool {
         guard !statePart else { return false }
         if let own = StrongValidator(self)?.fieldValue, own.hasPrefix("\"") == validator.hasPrefix("\""),

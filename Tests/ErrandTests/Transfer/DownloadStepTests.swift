@@ -81,7 +81,7 @@ import Testing
 
     /// One strong validator has one length (RFC 9110, section 8.8.1).
     @Test func whatContradictsTheEarlierBytesIsRequestedAgain() {
-        let parts = ["bytes 400-999/1000", "bytes 400-999/*", "bytes=400-999/1000", "bytes 0-399/1000", "bytes 0-999/*"]
+        let parts = ["bytes 400-999/1000", "bytes 400-999/*", "bytes=400-999/1000", "bytes 0-399/1000"]
         for status in [200, 203] {
             for range in parts {
                 #expect(step(status, whole.merging(["Content-Range": range])) == .discard, "\(range)")
@@ -89,7 +89,8 @@ import Testing
                 #expect(step(status, ["Content-Range": range], after: nil, of: nil) == .reject(.unexpectedRange(range)))
             }
             let others: [HTTPHeaders] = [
-                whole.merging(["Content-Length": "600"]), whole.merging(["Content-Length": "1600"]), ["ETag": "\"1\""],
+                whole.merging(["Content-Length": "600"]), whole.merging(["Content-Length": "1600"]),
+                ["ETag": "\"1\""],
                 ["Content-Length": "600"], ["Content-Length": "600", "ETag": "W/\"2\""], [:],
                 whole.merging(["Content-Encoding": "gzip"]),
             ]
