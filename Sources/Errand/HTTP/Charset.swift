@@ -8,12 +8,13 @@ internal import CoreFoundation
 ///
 /// Names are from the IANA registry. If senders in practice use a superset under the name of its subset, the
 /// superset is read, as in the WHATWG Encoding Standard: GB18030 for `gb2312` and `gbk`, code page 949 for `euc-kr`,
-/// 932 for `shift_jis`, 950 with the Hong Kong additions for `big5`.
+/// 932 for `shift_jis`, 950 with the Hong Kong additions for `big5`, and windows-1252, 1254 and 874 for `iso-8859-1` and
+/// `us-ascii`, `iso-8859-9` and `iso-8859-11`.
 struct Charset {
     /// The way to convert the bytes to text.
     private enum Conversion {
         case foundation(String.Encoding)
-        /// The system's converter, with the first name that the system supports.
+        /// The system's converters, of which the first that reads all bytes is used.
         case system([String])
     }
 
@@ -53,21 +54,27 @@ struct Charset {
     /// - Parameters:
     ///   - data: The bytes, which must all be valid.
     ///   - name: The lowercase name of the charset, or `nil`.
+    ///   - isBeginning: Whether a byte order mark at the beginning is omitted, as in "UTF-8 decode" of the Encoding Standard.
     ///   - subject: The subject and the verb of the error, such as `the bytes are`.
     /// - Returns: The text.
     /// - Throws: ``NetworkError`` if the charset is not known or the bytes are not valid in it.
     static func text(
         of data: Data,
         in name: String?,
+        isBeginning: Bool = true,
         _ subject: @autoclosure () -> String = "the bytes are"
     ) throws(NetworkError) -> String {
+        func withoutMark(_ text: String) -> String {
+            guard isBeginning, text.unicodeScalars.first == "\u{FEFF}" else { return text }
+            return String(text.unicodeScalars.dropFirst())
+        }
         guard let name, name != "utf-8", name != "utf8" else {
-            if let text = String(validating: data, as: UTF8.self) { return text }
+            if let text = String(validating: data, as: UTF8.self) { return withoutMark(text) }
             throw NetworkError(.model(type: "String", detail: "\(subject()) not UTF-8"))
         }
         guard let known = Charset(name) else { throw unknown(name) }
         do {
-            return try known.text(of: data)
+            return withoutMark(try known.text(of: data))
         } catch {
             throw error == .unknown
                 ? unknown(name) : NetworkError(.model(type: "String", detail: "\(subject()) not \(name)"))
@@ -82,8 +89,7 @@ struct Charset {
     static func hasLineFeed(_ name: String) -> Bool { !name.hasPrefix("utf-16") && !name.hasPrefix("utf-32") }
 
     private static let foundation: [String: String.Encoding] = [
-        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii,
-        "iso-8859-1": .isoLatin1, "iso8859-1": .isoLatin1, "latin1": .isoLatin1, "l1": .isoLatin1,
+        "utf-8": .utf8, "utf8": .utf8,
         "utf-16": .utf16, "utf-16le": .utf16LittleEndian, "utf-16be": .utf16BigEndian,
         "utf-32": .utf32, "utf-32le": .utf32LittleEndian, "utf-32be": .utf32BigEndian,
     ]
@@ -97,10 +103,15 @@ struct Charset {
         for prefix in ["iso-8859-", "iso8859-", "iso_8859-"] where name.hasPrefix(prefix) {
             // There is no part 12.
             guard let part = Int(String(name.dropFirst(prefix.count))), 1...16 ~= part, part != 12 else { continue }
-            return ["ISO-8859-\(part)"]
+            let superset = supersets[part].map { ["CP\($0)", "WINDOWS-\($0)"] } ?? []
+            // It has the bytes to which the superset gives no character.
+            return superset + ["ISO-8859-\(part)"]
         }
         return nil
     }
+
+    /// The code pages that are read in place of parts of ISO 8859.
+    private static let supersets = [1: 1252, 9: 1254, 11: 874]
 
     private static let table: [(names: [String], converters: [String])] = [
         (["gb2312", "gbk", "gb18030", "cp936", "windows-936", "x-gbk", "gb_2312-80", "euc-cn"], ["GB18030", "GBK"]),
@@ -115,6 +126,8 @@ struct Charset {
         (["windows-874", "tis-620", "cp874"], ["CP874", "WINDOWS-874", "TIS-620"]),
         (["ibm866", "cp866"], ["IBM866", "CP866"]),
         (["macintosh", "mac", "x-mac-roman"], ["MACINTOSH"]),
+        (["us-ascii", "ascii", "latin1", "l1"], ["CP1252", "WINDOWS-1252", "ISO-8859-1"]),
+        (["latin5", "l5"], ["CP1254", "WINDOWS-1254", "ISO-8859-9"]),
         (["latin2", "l2"], ["ISO-8859-2"]), (["latin9", "latin-9", "l9"], ["ISO-8859-15"]),
     ]
 }
@@ -122,30 +135,33 @@ struct Charset {
 #if canImport(Darwin)
 /// The converters of Core Foundation.
 enum SystemCharset {
-    /// Returns the text of the bytes in the first of these charsets that the system supports.
+    /// Returns the text of the bytes in the first of these charsets that the system supports and in which all are valid.
     static func text(of data: Data, charsets: [String]) throws(Charset.Failure) -> String {
+        var failure = Charset.Failure.unknown
         for charset in charsets {
             let encoding = CFStringConvertIANACharSetNameToEncoding(charset as CFString)
             guard encoding != kCFStringEncodingInvalidId, CFStringIsEncodingAvailable(encoding) else { continue }
             let converted = CFStringConvertEncodingToNSStringEncoding(encoding)
-            guard let text = String(data: data, encoding: String.Encoding(rawValue: converted)) else {
-                throw .malformed
-            }
-            return text
+            if let text = String(data: data, encoding: String.Encoding(rawValue: converted)) { return text }
+            failure = .malformed
         }
-        throw .unknown
+        throw failure
     }
 }
 #else
 /// The C library's `iconv`, because Foundation has only a few converters on Linux.
 enum SystemCharset {
-    /// Returns the text of the bytes in the first of these charsets that the system supports.
+    /// Returns the text of the bytes in the first of these charsets that the system supports and in which all are valid.
     static func text(of data: Data, charsets: [String]) throws(Charset.Failure) -> String {
-        guard let converter = charsets.lazy.compactMap(open).first else { throw .unknown }
-        defer { iconv_close(converter) }
-        let converted = data.withUnsafeBytes { convert($0, with: converter) }
-        guard let converted, let text = String(validating: converted, as: UTF8.self) else { throw .malformed }
-        return text
+        var failure = Charset.Failure.unknown
+        for charset in charsets {
+            guard let converter = open(charset) else { continue }
+            defer { iconv_close(converter) }
+            let converted = data.withUnsafeBytes { convert($0, with: converter) }
+            if let converted, let text = String(validating: converted, as: UTF8.self) { return text }
+            failure = .malformed
+        }
+        throw failure
     }
 
     private static func open(_ charset: String) -> iconv_t? {

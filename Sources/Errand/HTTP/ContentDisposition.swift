@@ -47,8 +47,6 @@ struct ContentDisposition: Sendable, Hashable {
     private static func decoded(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
-        let isLatin = parts[0].lowercased() == "iso-8859-1"
-        guard isLatin || parts[0].lowercased() == "utf-8" else { return nil }
         var bytes: [UInt8] = []
         var rest = parts[2].utf8[...]
         while let byte = rest.popFirst() {
@@ -61,7 +59,7 @@ struct ContentDisposition: Sendable, Hashable {
             else { return nil }
             bytes.append(UInt8(truncatingIfNeeded: high << 4 | low))
         }
-        if isLatin { return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })) }
-        return String(validating: bytes, as: UTF8.self)
+        // What cannot be read is not used, as if the parameter were absent.
+        return try? Charset.text(of: Data(bytes), in: parts[0].lowercased())
     }
 }

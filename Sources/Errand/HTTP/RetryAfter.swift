@@ -16,12 +16,16 @@ enum RetryAfter {
     /// 2024-01-01; a greater number of seconds in a reset field is a point in time.
     private static let firstEpoch: Int64 = 1_704_067_200
 
+    /// The year 5138 in seconds; a greater number in a reset field is a point in time in milliseconds.
+    private static let firstMilliseconds: Int64 = 100_000_000_000
+
     /// The maximum number of seconds, 30,000 years, which cannot overflow in sums.
     private static let mostSeconds: Int64 = 1 << 40
 
     /// Returns the delay that the server requests, or `nil` if it requests none or the fields are malformed.
     ///
-    /// Each field may contain a number of seconds or a date, `Retry-After-Ms` a number of milliseconds; a malformed or repeated
+    /// Each field may contain a number of seconds or a date, `Retry-After-Ms` a number of milliseconds, and a reset field the
+    /// milliseconds since 1970; a malformed or repeated
     /// field is ignored. Reads each byte once or twice, whatever the content. Source: RFC 9110, section 10.2.3.
     ///
     /// - Parameters:
@@ -42,7 +46,7 @@ enum RetryAfter {
             let isReset = field != "Retry-After"
             if let number = Number(value) {
                 guard isReset, number.seconds >= firstEpoch else { return number.duration }
-                return max(.zero, number.duration - present(headers, now: now))
+                return max(.zero, number.timeSince1970 - present(headers, now: now))
             }
             if let date = HTTPDate.date(from: value, now: now) {
                 return max(.zero, date.timeSince1970 - present(headers, now: now))
@@ -73,17 +77,23 @@ enum RetryAfter {
 
     /// A number of digits, with an optional fraction.
     private struct Number {
-        /// The whole seconds, at most ``mostSeconds``.
+        /// The whole seconds, or milliseconds.
         var seconds: Int64 = 0
         private var nanoseconds: Int64 = 0
 
-        var duration: Duration { .seconds(seconds) + .nanoseconds(nanoseconds) }
+        var duration: Duration { .seconds(min(seconds, mostSeconds)) + .nanoseconds(nanoseconds) }
+
+        /// The point in time that the number is in a reset field.
+        var timeSince1970: Duration {
+            guard seconds >= firstMilliseconds else { return duration }
+            return .seconds(min(seconds / 1000, mostSeconds)) + .milliseconds(seconds % 1000)
+        }
 
         init?(_ text: String) {
             var cursor = FieldCursor(text)
             cursor.skipSpace()
             guard let whole = cursor.number(clamping: true) else { return nil }
-            seconds = min(Int64(whole), mostSeconds)
+            seconds = Int64(whole)
             if cursor.take(UInt8(ascii: ".")) {
                 let digits = cursor.text(while: \.isASCIIDigit)
                 guard let parts = Int64((digits + "00000000").prefix(9)), !digits.isEmpty else { return nil }

@@ -80,7 +80,7 @@ public struct Payload: Sendable {
     /// of the body in memory.
     var bytes: Data { data.startIndex == 0 && data.count == root.count ? data : Data(data) }
 
-    /// Returns the bytes as text in the charset of the media type, or UTF-8 if it has none.
+    /// Returns the bytes as text in the charset of the media type, or UTF-8 if it has none, without a byte order mark.
     ///
     /// - Throws: ``NetworkError`` if the charset is unknown or the bytes are not valid in it.
     public func text() throws -> String { try Charset.text(of: data, in: mediaType?.charset) }

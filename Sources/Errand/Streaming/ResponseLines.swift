@@ -3,7 +3,8 @@ internal import Foundation
 extension ResponseStream {
     /// The lines of the body, as text in the response's charset, or UTF-8 if it has none; each has at most 1 MiB.
     ///
-    /// A line ends with LF or CRLF, which is not part of it. Empty lines are included. The last line need not have an end.
+    /// A line ends with LF or CRLF, which is not part of it, and neither is a byte order mark before the first. Empty lines are
+    /// included. The last line need not have an end.
     public var lines: ResponseLines { lines() }
 
     /// Returns the lines of the body, as text in the response's charset, or UTF-8 if it has none.
@@ -72,7 +73,7 @@ struct LineReader: Sendable {
         if let charset, !Charset.hasLineFeed(charset) {
             throw NetworkError(.model(type: "String", detail: "lines of \(charset) cannot be read; collect the body"))
         }
-        return try Charset.text(of: line, in: charset, "line \(count) is")
+        return try Charset.text(of: line, in: charset, isBeginning: count == 1, "line \(count) is")
     }
 
     /// Returns the next line, or `nil` after the last one and after an error.

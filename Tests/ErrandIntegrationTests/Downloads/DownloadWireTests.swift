@@ -26,9 +26,10 @@ import Testing
         #expect(file.url.lastPathComponent == "big.bin" && host.names == ["big.bin"])
     }
 
-    @Test func inAFolderContentDispositionNamesTheFile() async throws {
+    @Test(arguments: ["UTF-8", "utf8"])
+    func inAFolderContentDispositionNamesTheFile(charset: String) async throws {
         host.set {
-            $0.headers["Content-Disposition"] = "attachment; filename=\"x.bin\"; filename*=UTF-8''na%C3%AFve.bin"
+            $0.headers["Content-Disposition"] = "attachment; filename=\"x.bin\"; filename*=\(charset)''na%C3%AFve.bin"
         }
         try await host.agent().download(get, to: host.folder)
         #expect(host.names == ["naïve.bin"])

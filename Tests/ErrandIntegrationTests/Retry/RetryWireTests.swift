@@ -49,6 +49,17 @@ struct RetryWireTests {
         #expect(Set(server.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
+    @Test(arguments: ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "RateLimit-Reset", "X-RateLimit-Retry-After"])
+    func aResetInMillisecondsThatHasPassedIsRetriedAtOnce(_ field: String) async throws {
+        let server = try MockServer { _ in .status(204) }
+        defer { server.stop() }
+        let reset = String(Int((Date().timeIntervalSince1970 - 5) * 1000))
+        server.enqueue(.status(429, headers: [field: reset, "X-RateLimit-Remaining": "0"]))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        try await agent.send(GeneralRequest("/x").expecting(Void.self))
+        #expect(server.requestCount == 2)
+    }
+
     @Test(arguments: [true, false])
     func aBodyThatCanBeReadOnceIsSentOnceWhateverTheMethod(_ isReplayable: Bool) async throws {
         let server = try MockServer()

@@ -66,6 +66,21 @@ import Testing
         Row("1.0", Cells(int: 1, uint64: 1, double: 1, decimal: "1")),
         Row("1e2", Cells(int: 100, uint64: 100, double: 100, decimal: "100")),
         Row("1.5", Cells(double: 1.5, decimal: "1.5")),
+        Row(
+            "4503599627370497.5",
+            Cells(double: 4_503_599_627_370_498, decimal: "4503599627370497.5"),
+            foundation: Cells(
+                int: 4_503_599_627_370_498,
+                uint64: 4_503_599_627_370_498,
+                double: 4_503_599_627_370_498,
+                decimal: "4503599627370497.5"
+            )
+        ),
+        Row(
+            "1.00000000000000000001",
+            Cells(double: 1, decimal: "1.00000000000000000001"),
+            foundation: Cells(int: 1, uint64: 1, double: 1, decimal: "1.00000000000000000001")
+        ),
     ]
 
     private func decode<T: Decodable>(_ type: T.Type, _ row: Row, by decoder: any DataDecoder) -> T? {

@@ -104,7 +104,9 @@ import Testing
             ("text/plain; charset=utf-16le", [0xE9, 0], "é"), ("text/plain; charset=utf-16be", [0, 0xE9], "é"),
             ("text/plain; charset=us-ascii", [0x41], "A"), ("text/plain; charset=shift_jis", [0x82, 0xA0], "あ"),
             ("text/plain; charset=iso-8859-2", [0xB1], "ą"),
-            ("application/json", [], ""),
+            ("application/json", [], ""), ("text/plain", [0xEF, 0xBB, 0xBF, 0x61], "a"),
+            ("text/plain; charset=utf-8", [0xEF, 0xBB, 0xBF, 0xEF, 0xBB, 0xBF], "\u{FEFF}"),
+            ("text/plain; charset=utf-16le", [0xFF, 0xFE, 0xE9, 0], "é"), ("text/plain", [0xEF, 0xBB, 0xBF], ""),
         ] as [(String, [UInt8], String)]
     )
     func textIsReadByTheCharset(type: String, bytes: [UInt8], text: String) async throws {
@@ -125,6 +127,12 @@ import Testing
             ("iso-8859-8", [0xE0], "א"), ("iso-8859-9", [0xFD], "ı"), ("iso-8859-10", [0xBF], "ŋ"),
             ("iso-8859-11", [0xA1], "ก"), ("iso-8859-13", [0xE0], "ą"), ("iso-8859-14", [0xA1], "Ḃ"),
             ("iso-8859-15", [0xA4], "€"), ("iso-8859-16", [0xA4], "€"),
+            ("iso-8859-1", [0x93, 0x61, 0x94, 0x80], "“a”€"), ("iso8859-1", [0x80], "€"), ("iso_8859-1", [0x80], "€"),
+            ("latin1", [0x80, 0xE9], "€é"), ("l1", [0x80], "€"), ("us-ascii", [0x93, 0x61, 0x94, 0x80], "“a”€"),
+            ("ascii", [0xC3, 0xA9], "Ã©"), ("iso-8859-1", [0x81, 0xE9], "\u{81}é"), ("us-ascii", [0x8D], "\u{8D}"),
+            ("iso-8859-9", [0x93, 0x61, 0x94, 0x80, 0xFD], "“a”€ı"), ("latin5", [0x80], "€"),
+            ("iso-8859-9", [0x8E, 0xFD], "\u{8E}ı"), ("iso-8859-11", [0x93, 0xA1, 0x94], "“ก”"),
+            ("iso-8859-11", [0x98, 0xA1], "\u{98}ก"), ("gb2312", [0x80], "€"), ("gbk", [0xD6, 0xD0, 0x80], "中€"),
             ("shift_jis", [0x93, 0xFA, 0x96, 0x7B, 0xB1, 0x5C], "日本ｱ\\"), ("x-sjis", [0x87, 0x40], "①"),
             ("euc-jp", [0xC6, 0xFC, 0xCB, 0xDC, 0x8E, 0xB1], "日本ｱ"),
             ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42, 0x61], "日a"),
@@ -234,7 +242,7 @@ import Testing
     @Test(
         arguments: [
             ("text/plain", [0xE9], "the bytes are not UTF-8"),
-            ("text/plain; charset=us-ascii", [0xE9], "the bytes are not us-ascii"),
+            ("text/plain; charset=euc-jp", [0xE9], "the bytes are not euc-jp"),
             ("text/plain; charset=klingon", [0x41], "the charset 'klingon' is not known"),
         ] as [(String, [UInt8], String)]
     )

@@ -19,6 +19,8 @@ import Testing
         #expect(try name(#"attachment; filename="a\"b\\c.txt""#) == "c.txt")
         #expect(try name("attachment; filename=plain.txt; filename*=UTF-8''%e2%82%ac.txt") == "€.txt")
         #expect(try name("attachment; filename*=iso-8859-1'en'%A3.txt") == "£.txt")
+        #expect(try name("attachment; filename*=utf8''%e2%82%ac.txt") == "€.txt")
+        #expect(try name("attachment; filename=plain.txt; filename*=UTF8'en'%e2%82%ac.txt") == "€.txt")
         #expect(try name("attachment; filename=naïve file.txt") == "naïve file.txt")
     }
 
