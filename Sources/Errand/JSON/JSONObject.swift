@@ -37,11 +37,11 @@ public struct JSONObject: Sendable {
                 if let newValue { append(name, newValue) }
                 return
             }
-            let exact = JSONExactName(text: name)
+            let exact = JSONExactName(name)
             let count = members.count
             if let newValue { members[first].value = newValue }
             let keptFrom = newValue == nil ? first : first + 1
-            members[keptFrom...].removeAll { JSONExactName(text: $0.name) == exact }
+            members[keptFrom...].removeAll { JSONExactName($0.name) == exact }
             if members.count != count { rebuildIndex() }
         }
     }
@@ -62,7 +62,7 @@ public struct JSONObject: Sendable {
     public mutating func append(_ name: String, _ value: JSONValue) {
         members.append((name, value))
         if positions != nil {
-            let exact = JSONExactName(text: name)
+            let exact = JSONExactName(name)
             if positions?[exact] == nil { positions?[exact] = members.count - 1 }
         } else {
             rebuildIndex()
@@ -70,16 +70,16 @@ public struct JSONObject: Sendable {
     }
 
     private func position(of name: String) -> Int? {
-        let exact = JSONExactName(text: name)
+        let exact = JSONExactName(name)
         if let positions { return positions[exact] }
-        return members.firstIndex { JSONExactName(text: $0.name) == exact }
+        return members.firstIndex { JSONExactName($0.name) == exact }
     }
 
     private mutating func rebuildIndex() {
         positions = nil
         guard members.count > Self.indexThreshold else { return }
         positions = Dictionary(
-            members.enumerated().map { (JSONExactName(text: $0.element.name), $0.offset) },
+            members.enumerated().map { (JSONExactName($0.element.name), $0.offset) },
             uniquingKeysWith: { first, _ in first }
         )
     }
@@ -109,7 +109,7 @@ extension JSONObject: Hashable {
     /// Returns whether two objects have equal members, in any order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
-        if zip(left, right).allSatisfy({ JSONExactName(text: $0.name) == JSONExactName(text: $1.name) }) {
+        if zip(left, right).allSatisfy({ JSONExactName($0.name) == JSONExactName($1.name) }) {
             return zip(left, right).allSatisfy { $0.value == $1.value }
         }
         var counts = Table<JSONMember, Int>()
@@ -132,8 +132,11 @@ extension JSONObject: Hashable {
 }
 
 /// A name that is compared by its bytes, because `String` treats canonically equivalent spellings as equal.
-private struct JSONExactName: Hashable {
+struct JSONExactName: Hashable {
     let text: String
+
+    @inline(__always)
+    init(_ text: String) { self.text = text }
 
     static func == (left: JSONExactName, right: JSONExactName) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
@@ -156,7 +159,7 @@ private struct JSONMember: Hashable {
     }
 
     init(name: String, value: JSONValue) {
-        self.name = JSONExactName(text: name)
+        self.name = JSONExactName(name)
         self.value = value
     }
 }

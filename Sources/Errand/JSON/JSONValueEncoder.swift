@@ -62,7 +62,7 @@ final class JSONEncodingNode {
         case omitted
         case value(JSONValue)
         case array([JSONEncodingNode])
-        case object([(name: String, node: JSONEncodingNode)], positions: [String: Int])
+        case object([(name: String, node: JSONEncodingNode)], positions: [JSONExactName: Int])
     }
 
     private var content = Content.none
@@ -115,9 +115,9 @@ final class JSONEncodingNode {
     func member(_ name: String) -> JSONEncodingNode {
         let node = JSONEncodingNode()
         guard case .object(var members, var positions) = content else { return node }
-        if let position = positions[name] { return members[position].node }
+        if let position = positions[JSONExactName(name)] { return members[position].node }
         content = .none
-        positions[name] = members.count
+        positions[JSONExactName(name)] = members.count
         members.append((name, node))
         content = .object(members, positions: positions)
         return node
@@ -131,7 +131,9 @@ final class JSONEncodingNode {
         switch content {
         case .object(let members, _):
             let sorted = members.sortedUnspecialized { $0.name < $1.name }
-            let positions = Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($0.element.name, $0.offset) })
+            let positions = Dictionary(
+                uniqueKeysWithValues: sorted.enumerated().map { (JSONExactName($0.element.name), $0.offset) }
+            )
             content = .object(sorted, positions: positions)
         case .array(let elements):
             let length = isOfPairs ? 2 : 1

@@ -132,8 +132,9 @@ struct RequestBuilder {
         var removal: BaseParameterRemoval?
         if basePlace == .query {
             removal = .query { [parameters] in
-                let own = Set(parameters.names)
-                return encoding.encodedPairs(try base.values(dates: encoding.dates).filter { !own.contains($0.name) })
+                let own = parameters.exactNames
+                let values = try base.values(dates: encoding.dates).filter { own[JSONExactName($0.name)] == nil }
+                return encoding.encodedPairs(values)
             }
         }
         if basePlace == .body {

@@ -53,12 +53,12 @@ struct ParameterPlacement {
         if values.isEmpty || isQuery { return (.empty, nil) }
         switch encoding.format {
         case .inherited, .automatic, .query, .json:
-            try rejectRepeatedNames(in: values)
+            try rejectRepeatedNames(in: values, comparedAs: JSONExactName.init)
             return (.data(JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).data), "application/json")
         case .form:
             return (.data(Data(encoding.encodedPairs(values).utf8)), Self.formType)
         case .propertyList:
-            try rejectRepeatedNames(in: values)
+            try rejectRepeatedNames(in: values, comparedAs: \.self)
             return (.data(try propertyList(values)), "application/x-plist")
         }
     }
@@ -73,9 +73,12 @@ struct ParameterPlacement {
         }
     }
 
-    private func rejectRepeatedNames(in values: [(name: String, value: JSONValue)]) throws(NetworkError) {
-        var names = Set<String>()
-        for (name, _) in values where !names.insert(name).inserted {
+    private func rejectRepeatedNames<Key: Hashable>(
+        in values: [(name: String, value: JSONValue)],
+        comparedAs key: (String) -> Key
+    ) throws(NetworkError) {
+        var names = Set<Key>()
+        for (name, _) in values where !names.insert(key(name)).inserted {
             throw NetworkError(
                 .unencodable("the parameter '\(name)' is repeated, which only a query or a form can represent")
             )

@@ -25,7 +25,8 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Creates parameters from name-value pairs, preserving their order.
     ///
-    /// Omits `nil` values. If a name repeats, the last value wins.
+    /// Omits `nil` values. If a name repeats, the last value wins. Names are compared byte by byte: two spellings of "é" are
+    /// different names.
     public init(dictionaryLiteral elements: (String, (any Encodable & Sendable)?)...) {
         self.init()
         for (name, value) in elements { self[name] = value }
@@ -68,15 +69,17 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     /// Setting `nil` removes all values of the name. Setting a value replaces all of them, at the position of the first.
     public subscript(name: String) -> (any Encodable & Sendable)? {
         get {
-            switch entries.first(where: { $0.name == name })?.value {
+            let exact = JSONExactName(name)
+            return switch entries.first(where: { JSONExactName($0.name) == exact })?.value {
             case .plain(let value): value
             case .json(let value): value
             case nil: nil
             }
         }
         set {
-            let place = entries.firstIndex { $0.name == name }
-            var kept = entries.filter { $0.name != name }
+            let exact = JSONExactName(name)
+            let place = entries.firstIndex { JSONExactName($0.name) == exact }
+            var kept = entries.filter { JSONExactName($0.name) != exact }
             if let newValue, !isNil(newValue) { kept.insert((name, .plain(newValue)), at: place ?? kept.count) }
             entries = kept
         }
@@ -88,21 +91,26 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     /// The names, in order.
     public var names: [String] { entries.map(\.name) }
 
+    /// The names, for comparisons.
+    var exactNames: Table<JSONExactName, Void> { Table(keys: entries.map { JSONExactName($0.name) }) }
+
     /// Returns these parameters merged over others: they override values of equal names, in the same positions.
     func over(_ base: Parameters) -> Parameters {
         guard !base.isEmpty else { return self }
-        let own = Set(names)
+        let own = exactNames
         var merged = self
         merged.entries = []
-        var placed = Set<String>()
+        var placed = Table<JSONExactName, Void>()
         for entry in base.entries {
-            if !own.contains(entry.name) {
+            let name = JSONExactName(entry.name)
+            if own[name] == nil {
                 merged.entries.append(entry)
-            } else if placed.insert(entry.name).inserted {
-                merged.entries += entries.filter { $0.name == entry.name }
+            } else if placed[name] == nil {
+                placed[name] = ()
+                merged.entries += entries.filter { JSONExactName($0.name) == name }
             }
         }
-        merged.entries += entries.filter { !placed.contains($0.name) }
+        merged.entries += entries.filter { placed[JSONExactName($0.name)] == nil }
         return merged
     }
 

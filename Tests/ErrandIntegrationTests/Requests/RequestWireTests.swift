@@ -104,6 +104,39 @@ struct RequestWireTests {
         }
     }
 
+    /// Texts as Windows and old servers write them, of a body and of its lines.
+    @Test(
+        arguments: [
+            ("utf-8", [0xEF, 0xBB, 0xBF, 0x61, 0x0A, 0x62], "a\nb"), ("iso-8859-1", [0x93, 0x0A, 0x80], "“\n€"),
+            ("latin1", [0x94, 0x81], "\u{94}\u{81}"), ("us-ascii", [0x93, 0x61, 0x94, 0x80], "“a”€"),
+            ("iso-8859-9", [0x93, 0x0A, 0x94], "“\n”"), ("iso-8859-11", [0x93, 0xA1, 0x94], "“ก”"),
+            ("gb2312", [0x80], "€"),
+        ] as [(String, [UInt8], String)]
+    )
+    func textIsReadAsItWasWritten(_ charset: String, _ bytes: [UInt8], _ text: String) async throws {
+        let response = MockResponse.data(Data(bytes), contentType: "text/plain; charset=\(charset)")
+        let server = try MockServer { _ in response }
+        defer { server.stop() }
+        let request = GeneralRequest("/x").expecting(String.self)
+        #expect(try await Self.agent(server).send(request) == text)
+        var lines: [String] = []
+        for try await line in try await Self.agent(server).bytes(for: request).lines { lines.append(line) }
+        #expect(lines == text.split(separator: "\n").map(String.init))
+    }
+
+    /// Two spellings of "é" are two names.
+    @Test
+    func namesThatUnicodeCallsEqualAreSentBoth() async throws {
+        let server = try MockServer { _ in .status(204) }
+        defer { server.stop() }
+        let both: Parameters = ["\u{E9}": 1, "e\u{301}": 2]
+        for method in [HTTPMethod.post, .get] {
+            try await Self.agent(server).send(GeneralRequest("/x").method(method).parameters(both).expecting(Void.self))
+        }
+        #expect(server.requests.first.map { $0.body == Data("{\"\u{E9}\":1,\"e\u{301}\":2}".utf8) } == true)
+        #expect(server.requests.last?.query == "%C3%A9=1&e%CC%81=2")
+    }
+
     @Test
     func aRedirectKeepsTheHeaderFieldsOfItsResponse() async throws {
         final class Seen: Accessory {

@@ -46,6 +46,38 @@ import Testing
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(repeated) }
     }
 
+    /// `String` takes both spellings for equal.
+    @Test func namesThatUnicodeCallsEqualAreTwoMembers() async throws {
+        let (composed, combined) = ("\u{E9}", "e\u{301}")
+        var both: Parameters = [composed: 1, combined: 2]
+        #expect(try await query(both) == "%C3%A9=1&e%CC%81=2")
+        #expect(try await json(both).utf8.elementsEqual("{\"\(composed)\":1,\"\(combined)\":2}".utf8))
+        struct Coded: Encodable, Sendable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Name.self)
+                try container.encode(1, forKey: Name(stringValue: "\u{E9}"))
+                try container.encode(2, forKey: Name(stringValue: "e\u{301}"))
+            }
+            struct Name: CodingKey {
+                let stringValue: String
+                var intValue: Int? { nil }
+                init(stringValue: String) { self.stringValue = stringValue }
+                init?(intValue: Int) { nil }
+            }
+        }
+        #expect(try JSONValue(encoding: Coded()).object?.count == 2)
+        both[combined] = nil
+        #expect(both.names == [composed] && both[combined] == nil && both[composed] as? Int == 1)
+        let rig = Rig(config: .test { $0.parameters = [composed: 0] })
+        let plan = try await rig.agent.plan(for: GeneralRequest("/x").parameters([combined: 3]))
+        #expect(plan.request.url.query() == "%C3%A9=0&e%CC%81=3")
+        let list = GeneralRequest("/x").method(.post).parameters([composed: 1, combined: 2])
+        let error = await #expect(throws: NetworkError.self) {
+            try await Rig().agent.send(list.parameterEncoding(.propertyList))
+        }
+        #expect(error?.description.contains("is repeated") == true)
+    }
+
     @Test func settingARepeatedNameReplacesAllOfItsValues() {
         var parameters = Parameters(pairs: [("b", 0), ("a", 1), ("c", 5), ("a", 2)])
         parameters["a"] = 7
