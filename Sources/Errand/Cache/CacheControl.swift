@@ -99,7 +99,7 @@ enum CacheControl {
         guard response.statusCode == 200, rules.maxAge != nil || response.headers.contains("Expires"),
             !response.headers.contains("Set-Cookie"), let location = single("Content-Location", response.headers)
         else { return false }
-        return URL(string: location, relativeTo: url)?.absoluteString == url.absoluteString
+        return URLParts.leads(location, to: url)
     }
 
     private static let understoodStatuses: Set<Int> = heuristicStatuses.union([

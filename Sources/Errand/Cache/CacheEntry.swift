@@ -86,7 +86,7 @@ extension CacheEntry {
     /// Returns the response as if it had just been received, or `nil` if its URL is invalid.
     func response(for url: URL) -> RawResponse? {
         // Parsed only after a redirect: creating a URL costs more than reading the entry.
-        guard let url = url.absoluteString == location ? url : URL(string: location) else { return nil }
+        guard let url = url.absoluteString == location ? url : URL(reference: location) else { return nil }
         return RawResponse(statusCode: statusCode, headers: headers, body: body, url: url)
     }
 
@@ -96,7 +96,7 @@ extension CacheEntry {
     /// The query may contain a signature.
     func isStored(for url: URL) -> Bool {
         guard url.absoluteString != location else { return true }
-        guard let own = URL(string: location) else { return false }
+        guard let own = URL(reference: location) else { return false }
         return own.origin == url.origin && own.path() == url.path()
     }
 
@@ -131,5 +131,5 @@ public struct StoredEntry: Sendable {
     }
 
     /// The URL of the response, or `nil` if the text is not a URL.
-    public var url: URL? { URL(string: head.location) }
+    public var url: URL? { URL(reference: head.location) }
 }

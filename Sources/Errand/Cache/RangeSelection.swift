@@ -112,7 +112,7 @@ extension CacheEntry {
         var older = older
         if let entry = older, entry.location != location {
             // A part is stored only without a redirect, so its URL can differ by a signature only.
-            let isSame = URL(string: location).map(entry.isStored) ?? false
+            let isSame = URL(reference: location).map(entry.isStored) ?? false
             if entry.statusCode == 200 {
                 return entry.validator == own.validator ? nil : completed(by: nil)
             }

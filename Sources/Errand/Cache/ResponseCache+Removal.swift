@@ -204,11 +204,10 @@ extension ResponseCache {
 
     /// Returns the URL that a reference leads to, spelled as in a request, or `nil` if it is of another origin.
     private static func sibling(at reference: String, of target: URL) -> URL? {
-        guard let url = URL(string: reference, relativeTo: target)?.absoluteString,
-            let named = try? URLParts(absolute: url), var parts = try? URLParts(absolute: target.absoluteString),
-            named.origin == parts.origin
+        guard let named = try? URLParts(reference: reference, relativeTo: target),
+            var parts = try? URLParts(absolute: target.absoluteString), named.origin == parts.origin
         else { return nil }
-        (parts.path, parts.query) = (named.path.isEmpty ? "/" : named.path, named.query)
+        (parts.path, parts.query) = (named.path, named.query)
         return try? parts.url()
     }
 }

@@ -23,7 +23,8 @@ public struct PageRule<Model> {
 
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
-    /// A link to an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``. A link whose `anchor` is
+    /// A link to an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``, and so is a field without such a
+    /// link that cannot be read to its end: the list would seem to be complete. A link whose `anchor` is
     /// another resource is not followed. What a session has added to the URL of the response is removed from the link,
     /// because it is added to the next request too.
     ///
@@ -32,11 +33,16 @@ public struct PageRule<Model> {
     /// redirects.
     public static var links: PageRule {
         PageRule { response, _ in
-            let values = response.headers.values(for: "Link")
-            guard let text = LinkField.target(rel: "next", in: values, from: response.url) else { return nil }
-            guard let link = URL(string: text, relativeTo: response.url)?.absoluteURL else {
-                throw response.error(.invalidLink("it is no URL"))
-            }
+            let found: String?
+            do {
+                let values = response.headers.values(for: "Link")
+                found = try LinkField.target(rel: "next", in: values, from: response.url)
+            } catch { throw response.error(.invalidLink("the Link field of the response is malformed")) }
+            guard let target = found else { return nil }
+            let link: URL
+            do throws(NetworkError) {
+                link = try URLParts(reference: target, relativeTo: response.url).url()
+            } catch { throw response.error(.invalidLink(error.reason.sentence)) }
             let credential = response.raw.credential
             let url = credential.removed(from: link)
             guard url != credential.removed(from: response.url) else {
@@ -192,14 +198,14 @@ struct NextPage<Base: Request>: RequestWrapper {
         get throws {
             // A link has its query already.
             guard link == nil else { return Parameters() }
-            return try changing(base.query) { try !base.parameters.names.contains($0) }
+            return try changing(base.query) { try base.parameters[$0] == nil }
         }
     }
     var parameters: Parameters {
         get throws {
             let own = try base.parameters
             guard link == nil else { return isInQuery ? Parameters() : own }
-            return changing(own) { own.names.contains($0) }
+            return changing(own) { own[$0] != nil }
         }
     }
     private var isInQuery: Bool {

@@ -58,11 +58,11 @@ struct AppliedCredential: Sendable, Hashable {
         !added.isEmpty && Self.segments(of: url.path()).contains { added.contains(Self.decoded($0)) }
     }
 
-    /// Returns a URL without the credential, for what is written to disk, and for links, because it is added to the next
+    /// Returns a URL without its fragment and the credential, for what is written to disk, and for links, because it is added to the next
     /// request too.
     func removed(from url: URL) -> URL {
         // A URL that was sent or received can be parsed.
-        guard isInURL, var parts = try? URLParts(absolute: url.absoluteString) else { return url }
+        guard isInURL, var parts = try? URLParts(absolute: url.absoluteString) else { return url.withoutFragment }
         parts.removePairs(like: pairs)
         var segments = Self.segments(of: parts.path)
         if !components.isEmpty, segments.dropFirst(place).map(Self.decoded).starts(with: components) {

@@ -115,7 +115,3 @@ extension String {
         return true
     }
 }
-
-extension UInt8 {
-    var isASCIILowercase: Bool { self >= 0x61 && self <= 0x7A }
-}

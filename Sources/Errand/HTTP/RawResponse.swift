@@ -8,7 +8,7 @@ public struct RawResponse: Sendable {
     public var headers: HTTPHeaders
     /// The body after content decoding, which is empty if there was none.
     public var body: Data { didSet { (isGuarded, wholeByteCount) = (false, nil) } }
-    /// The URL of the response, after redirects.
+    /// The URL of the response, after redirects, with the fragment of the last redirect that had one.
     public var url: URL
 
     /// The redirects that led to the response, in order.
@@ -20,11 +20,11 @@ public struct RawResponse: Sendable {
     /// The credential that a session has added to the last request, which may be a part of ``url``.
     var credential: AppliedCredential { notes.value.credential }
 
-    /// The URL to write to disk, without the credential of a session; after a redirect, whose URL may contain it anywhere, only
+    /// The URL to write to disk, without its fragment and the credential of a session; after a redirect, whose URL may contain it anywhere, only
     /// the origin.
     var storedURL: URL {
-        guard credential.isInURL else { return url }
-        return redirects.isEmpty ? credential.removed(from: url) : URL(string: url.origin.description + "/") ?? url
+        guard credential.isInURL, !redirects.isEmpty else { return credential.removed(from: url) }
+        return URL(string: url.origin.description + "/") ?? url
     }
 
     /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
@@ -116,7 +116,7 @@ public struct Redirect: Sendable, Hashable {
     public let statusCode: Int
     /// The URL of the response that redirected.
     public let from: URL
-    /// The URL of the next request.
+    /// The URL of the next request, with the fragment of the target or else of the URL before, which is not sent.
     public let to: URL
     /// The header fields of the response that redirected, including `Set-Cookie`.
     ///

@@ -37,6 +37,29 @@ struct URLParts: Sendable, Hashable {
         path = Self.removingDotSegments(path)
     }
 
+    /// Resolves a reference that a server sends, such as in `Location` (RFC 3986, section 5), without its fragment.
+    ///
+    /// - Parameters:
+    ///   - reference: The text, absolute or relative, whose escapes are kept.
+    ///   - base: The URL of the response.
+    /// - Throws: ``NetworkError`` if it is no absolute http or https URL.
+    init(reference: String, relativeTo base: URL) throws(NetworkError) {
+        guard let url = URL(reference: reference, relativeTo: base),
+            let parts = try URLParts(absolute: url.absoluteString)
+        else { throw NetworkError(.invalidURL("it is not an absolute http or https URL")) }
+        self = parts
+        if path.isEmpty { path = "/" }
+    }
+
+    /// Whether a reference that a server sends leads to the URL of its response, in any spelling.
+    static func leads(_ reference: String, to url: URL) -> Bool {
+        // What is no http or https URL leads elsewhere.
+        guard !reference.utf8.contains(UInt8(ascii: "#")), let own = try? URLParts(reference: "", relativeTo: url),
+            let named = try? URLParts(reference: reference, relativeTo: url)
+        else { return false }
+        return named.origin == own.origin && named.path == own.path && named.query == own.query
+    }
+
     /// Appends a path with exactly one slash between, and its query after this one's.
     ///
     /// - Throws: ``NetworkError`` if the path has a dot segment, which would lead elsewhere, or a fragment, which would

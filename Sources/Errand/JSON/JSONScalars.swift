@@ -109,7 +109,7 @@ extension URL: JSONScalar {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(absoluteString) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> URL? {
-        URL(string: try value.required(.string, value.string))
+        URL(reference: try value.required(.string, value.string))
     }
 }
 

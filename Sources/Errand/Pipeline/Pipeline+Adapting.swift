@@ -110,7 +110,10 @@ extension PreparedRequest {
     ) async throws -> OutgoingRequest {
         var request = outgoing
         try await receiver?.willAttempt(&request, of: self)
-        if let validation { request.headers.merge(validation.conditions) }
+        if let validation {
+            request.headers.merge(validation.conditions)
+            request.notes.conditions = validation.conditions
+        }
         guard !self.adapters.isEmpty || self.pinnedCredential != nil else {
             if receiver != nil || validation != nil { try request.validate() }
             return request

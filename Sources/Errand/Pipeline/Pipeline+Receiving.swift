@@ -23,10 +23,10 @@ extension PreparedRequest {
         let isTaken = receiver != nil && accepts(response, to: outgoing)
         guard let receiver, isTaken && takesAccepted(response) || receiver.takesRejected(response) else {
             if let bytes = wholeBody(of: response) {
-                return RawResponse(response, response.statusCode, bytes, to: outgoing, elapsed: elapsed())
+                return RawResponse(response, response.statusCode, bytes, to: outgoing, after: redirects, elapsed())
             }
             let body = try await content(of: response, to: outgoing, isTaken: isTaken, on: timeline)
-            var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, elapsed: elapsed())
+            var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, after: redirects, elapsed())
             if let failure = body.failure { read.notes.value.bodyFailure = failure }
             return read
         }
@@ -48,13 +48,13 @@ extension PreparedRequest {
                 await accessories.notify(.didProgress($0), of: context, isFile: !receiver.isStream)
             }
         }
-        var head = RawResponse(response, response.statusCode, Data(), to: outgoing)
+        var head = RawResponse(response, response.statusCode, Data(), to: outgoing, after: redirects)
         if !redirects.isEmpty { head.notes.value.redirects = redirects }
         context.beginning?.notify(head)
         // A stream may be interrupted, or last for hours.
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
         let status = try await receiver.receive(response, head, to: outgoing, of: self, report: report)
-        return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
+        return RawResponse(response, status, Data(), to: outgoing, after: redirects, elapsed())
     }
 
     /// Reads a body into memory; if the response is rejected by its header section, as much as can be received and decoded.
@@ -119,8 +119,15 @@ extension PreparedRequest {
 }
 
 extension RawResponse {
-    fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, to request: OutgoingRequest) {
-        self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
+    fileprivate init(
+        _ response: TransportResponse,
+        _ status: Int,
+        _ body: Data,
+        to request: OutgoingRequest,
+        after redirects: [Redirect]
+    ) {
+        let url = request.url.withFragment(of: redirects.last?.to)
+        self.init(statusCode: status, headers: response.headers, body: body, url: url)
         if !request.notes.credential.isEmpty { notes.value.credential = request.notes.credential }
         notes.value.declared = request.notes.declared
     }
@@ -131,10 +138,11 @@ extension RawResponse {
         _ status: Int,
         _ body: Data,
         to request: OutgoingRequest,
-        elapsed: Duration
+        after redirects: [Redirect],
+        _ elapsed: Duration
     ) {
         let times = response.timings
-        self.init(response, status, body, to: request)
+        self.init(response, status, body, to: request, after: redirects)
         notes.value.method = request.method
         notes.value.timing = ExchangeTiming(
             firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },

@@ -113,7 +113,7 @@ extension PreparedRequest {
             )
         }
         request.body = own
-        if own.isEmpty { request.headers["Content-Type"] = nil }
+        if own.isEmpty { request.removeContent() }
     }
 }
 

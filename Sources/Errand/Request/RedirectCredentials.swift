@@ -13,9 +13,6 @@ struct RedirectCredentials: Sendable {
     /// The origins that may receive base parameters.
     var origins: @Sendable () throws(NetworkError) -> CredentialOrigins = { CredentialOrigins(keys: []) }
 
-    /// The header fields that describe the body, whatever added them.
-    private static let describesBody = FieldNames(["Content-Type", "Content-Encoding", "Content-Language"])
-
     /// The header fields that describe the requested response, such as for a stream of events or a resumed download.
     private static let describesResponse = FieldNames([
         "Accept", "Accept-Encoding", "Cache-Control", "If-Range", "Last-Event-ID", "Range",
@@ -46,8 +43,7 @@ struct RedirectCredentials: Sendable {
         let own = Table(keys: Array(ownHeaders))
         request.headers = HTTPHeaders(
             request.headers.filter { field in
-                (own[field] != nil || Self.describesBody.contains(field.name)
-                    || Self.describesResponse.contains(field.name))
+                (own[field] != nil || field.describesContent || Self.describesResponse.contains(field.name))
                     && !isLeft(field) && (!secrets.isCredential(header: field.name) || isKey(field.name))
             }
         )
@@ -60,6 +56,6 @@ struct RedirectCredentials: Sendable {
             )
         }
         request.body = ownWithoutBase
-        if request.body.isEmpty { request.headers["Content-Type"] = nil }
+        if request.body.isEmpty { request.removeContent() }
     }
 }

@@ -70,10 +70,12 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         let limit = maximumHops ?? 0
         guard let location = location(of: response.statusCode, response.headers) else { return nil }
         let target = try Self.target(location, from: request.url)
+        // A target without a fragment inherits that of the URL before (RFC 9110, section 10.2.2).
+        let named = URL(reference: location)
         let redirect = Redirect(
             statusCode: response.statusCode,
             from: request.url,
-            to: target,
+            to: target.withFragment(of: named?.fragment == nil ? response.url : named),
             headers: response.headers
         )
         guard hops < limit else {
@@ -87,10 +89,12 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         (next.url, next.notes.declared) = (target, nil)
         if changesMethod(response.statusCode, request.method) {
             next.method = request.method == .head ? .head : .get
-            next.body = .empty
-            for name in ["Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Digest"] {
-                next.headers[name] = nil
-            }
+            next.removeContent()
+        }
+        if !next.notes.conditions.isEmpty {
+            // They validate what is stored for the URL before (RFC 9110, section 15.4, item 2.4).
+            for field in next.notes.conditions { next.headers[field.name] = nil }
+            next.notes.conditions = [:]
         }
         guard next.body.isReplayable else {
             throw NetworkError(.invalidRedirect("its body can be read only once"), response: response)
@@ -117,22 +121,12 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Resolves a `Location` (RFC 3986, section 5) without user information, encoding illegal characters.
+    /// Resolves a `Location`, without user information and fragment.
     private static func target(_ location: String, from base: URL) throws(NetworkError) -> URL {
         do throws(NetworkError) {
-            if var parts = try URLParts(absolute: location) {
-                if parts.path.isEmpty { parts.path = "/" }
-                return try parts.url()
-            }
-            let escaped = PercentEncoding.escapingQuery(
-                Substring(location.utf8.prefix { $0 != UInt8(ascii: "#") })
-            )
-            guard let url = URL(string: escaped, relativeTo: base)?.absoluteURL,
-                let resolved = try URLParts(absolute: url.absoluteString)
-            else { throw NetworkError(.invalidRedirect("its Location is not a URL")) }
-            return try resolved.url()
+            return try URLParts(reference: location, relativeTo: base).url()
         } catch {
-            throw error.kind == .redirectRefused ? error : NetworkError(.invalidRedirect(error.reason.sentence))
+            throw NetworkError(.invalidRedirect(error.reason.sentence))
         }
     }
 }

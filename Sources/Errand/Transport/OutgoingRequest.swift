@@ -49,6 +49,8 @@ public struct OutgoingRequest: Sendable {
         var credential = AppliedCredential()
         /// The path as the request declares it, which is shown in place of the URL's path; `nil` after a redirect.
         var declared: DeclaredPath?
+        /// The header fields that the cache has added to validate or complete a stored response; empty if none.
+        var conditions = HTTPHeaders()
         /// Whether an authenticator has put the credential into the body.
         var hasCredentialInBody = false
         /// Whether the body was set since this was last `false`; two sources cannot be compared.
@@ -70,6 +72,12 @@ public struct OutgoingRequest: Sendable {
     mutating func noteCredential(of other: OutgoingRequest) {
         if !other.notes.credential.isEmpty { notes.credential.formUnion(other.notes.credential) }
         if other.notes.hasCredentialInBody { notes.hasCredentialInBody = true }
+    }
+
+    /// Removes the body, and the header fields that describe it (RFC 9110, section 15.4, item 5, and the registry of field names).
+    mutating func removeContent() {
+        body = .empty
+        headers = HTTPHeaders(headers.filter { !$0.describesContent })
     }
 
     /// Creates a request.
@@ -140,6 +148,12 @@ extension NetworkError {
 }
 
 extension HTTPHeaders.Field {
+    /// Whether the field of a request describes its body.
+    var describesContent: Bool {
+        let name = name.fieldNameKey
+        return name.hasPrefix("content-") || ["digest", "repr-digest", "last-modified"].contains(name)
+    }
+
     /// Validates that the field is one line.
     func validate() throws(NetworkError) {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {

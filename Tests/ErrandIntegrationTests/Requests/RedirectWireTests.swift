@@ -91,6 +91,27 @@ struct RedirectWireTests {
         #expect(far.headers["Accept-Language"] == "en")
     }
 
+    /// RFC 9110, section 15.4: a strict server compares a digest with the empty body.
+    @Test(arguments: [301, 302, 303], [false, true])
+    func fieldsThatDescribeTheBodyEndWithIt(_ status: Int, _ leavesOrigin: Bool) async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        let target = leavesOrigin ? other : home
+        home.on(.post, "/from", .redirect(to: target.baseURL.appending(path: "to").absoluteString, status: status))
+        target.on(.get, "/to", .status(204))
+        let fields: HTTPHeaders = [
+            "Last-Modified": "Sun, 01 Mar 2026 12:00:40 GMT", "Content-Digest": "sha-256=:AA==:", "Content-MD5": "AA==",
+            "Repr-Digest": "sha-256=:AA==:", "Digest": "sha-256=AA==", "Content-Disposition": "inline",
+            "Content-Range": "bytes 0-3/4", "Content-Language": "en", "Accept-Language": "en",
+        ]
+        let request = GeneralRequest("/from").method(.post).headers(fields).body(.data(Data("body".utf8)))
+        try await Self.agent(home).send(request.expecting(Void.self))
+        let names = try #require(target.requests.last).headers.map { $0.name.lowercased() }
+        #expect(names.contains("accept-language"))
+        #expect(names.filter { $0.hasPrefix("content-") || $0.hasSuffix("digest") || $0 == "last-modified" } == [])
+    }
+
     @Test
     func timingOfAnAttemptIncludesItsRedirects() async throws {
         let server = try MockServer()

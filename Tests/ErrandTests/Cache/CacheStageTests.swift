@@ -364,17 +364,25 @@ import Testing
         #expect(await rig.cache.entries.isEmpty)
     }
 
-    /// A server whose resource has moved, so that it confirms the version of another one.
-    private func movedRig(status: Int = 200, config change: (inout NetworkConfig) -> Void = { _ in }) -> CachedRig {
-        let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+    /// Sends each request after the first to another URL.
+    private struct Moving: RequestAdapter {
         let count = Lock(0)
-        return CachedRig(.http, config: change) { request in
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
             let number = count.withLock { count in
                 count += 1
                 return count
             }
-            if number == 1 { return .json("1", headers: fields) }
-            if request.url.path() == "/x" { return .status(302, headers: ["Location": "/y"]) }
+            if number > 1 { request.url = try #require(URL(string: "https://api.example/y")) }
+        }
+        func credentialScope(for context: RequestContext) -> String? { "" }
+    }
+
+    /// An adapter has moved a resource, so that the server confirms the version of another one.
+    private func movedRig(status: Int = 200) -> CachedRig {
+        let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+        func move(_ config: inout NetworkConfig) { config.adapters = [Moving()] }
+        return CachedRig(.http, config: move) { request in
+            if request.url.path() == "/x" { return .json("1", headers: fields) }
             if request.headers["If-None-Match"] != nil { return .status(304, headers: fields) }
             return .json("2", status: status, headers: fields)
         }

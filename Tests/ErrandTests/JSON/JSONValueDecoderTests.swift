@@ -72,6 +72,15 @@ import Testing
         #expect(try JSONValue(parsing: "1.50").decode(JSONNumber.self).text == "1.50")
     }
 
+    @Test(arguments: [
+        (#""http://h.example/items?filter[name]=a%20b""#, "http://h.example/items?filter%5Bname%5D=a%20b"),
+        (#""/a%2Fb|c#d""#, "/a%2Fb%7Cc#d"), (#""mailto:a%20b@c.example""#, "mailto:a%20b@c.example"),
+    ])
+    func escapesOfAURLAreKept(text: String, url: String) throws {
+        #expect(try JSONValue(parsing: text).decode(URL.self).absoluteString == url)
+        #expect(throws: DecodingError.self) { try JSONValue.string("").decode(URL.self) }
+    }
+
     @Test func errorsCarryTheCodingPath() throws {
         let value: JSONValue = ["a": [["b": 1], ["b": "x"]]]
         let error = try #require(throws: DecodingError.self) { try value.decode([String: [[String: Int]]].self) }

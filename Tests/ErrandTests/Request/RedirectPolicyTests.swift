@@ -96,6 +96,33 @@ import Testing
         #expect(try next(RedirectPolicy(maximumHops: -1), after: 302, to: "/x") == nil)
     }
 
+    /// RFC 9110, section 15.4, item 5, and the registry of field names.
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func fieldsThatDescribeTheBodyEndWithIt(status: Int) throws {
+        let describing = [
+            "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-MD5", "Content-Range",
+            "content-disposition", "Content-Digest", "Repr-Digest", "Digest", "Last-Modified", "Content-Whatever",
+        ]
+        let kept = ["Accept", "Want-Repr-Digest", "If-Unmodified-Since", "X-Content"]
+        let request = OutgoingRequest(
+            method: .post,
+            url: try #require(URL(string: "https://api.example/")),
+            headers: HTTPHeaders((describing + kept).map { HTTPHeaders.Field(name: $0, value: "1") }),
+            body: .data(Data("x".utf8))
+        )
+        for target in ["/x", "https://b.example/x"] {
+            let response = RawResponse(statusCode: status, headers: ["Location": target], url: request.url)
+            let next = try RedirectPolicy.follow.next(
+                after: response,
+                to: request,
+                hops: 0,
+                credentials: RedirectCredentials(ownHeaders: request.headers, ownBody: request.body)
+            )
+            let names = try #require(next).request.headers.map(\.name)
+            #expect(names == (status > 303 ? describing : []) + kept)
+        }
+    }
+
     @Test func aVetoEndsTheSendAndKeepsTheHops() throws {
         #expect(throws: Vetoed.self) { try next(.follow.vetoing { _ in throw Vetoed() }, after: 302, to: "/x") }
         #expect(try next(.refuse.vetoing { _ in throw Vetoed() }, after: 302, to: "/x") == nil)

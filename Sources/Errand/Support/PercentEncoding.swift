@@ -27,6 +27,24 @@ package enum PercentEncoding {
         )
     }
 
+    /// Encodes characters that are not allowed in a reference to a resource (RFC 3986, section 4.1), and keeps all others,
+    /// including escapes.
+    ///
+    /// The scheme and the authority are kept as they are: Foundation parses each component of a URL on its own.
+    static func escapingReference(_ text: String) -> String {
+        let parts = text.utf8.split(separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
+        let (slash, mark, colon) = (UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: ":"))
+        let scheme = parts[0].prefix { $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }
+        let hasScheme = scheme.first?.isASCIILetter == true && parts[0].dropFirst(scheme.count).first == colon
+        var rest = hasScheme ? parts[0].dropFirst(scheme.count + 1) : parts[0]
+        if rest.starts(with: "//".utf8) { rest = rest.dropFirst(2).drop { $0 != slash && $0 != mark } }
+        var start = String(decoding: parts[0].prefix(parts[0].count - rest.count), as: UTF8.self)
+        // A colon in the first segment would begin after a scheme (section 4.2).
+        if !hasScheme, rest.prefix(while: { $0 != slash && $0 != mark }).contains(colon) { start += "./" }
+        let fragment = parts.count < 2 ? "" : "#" + escapingQuery(String(decoding: parts[1], as: UTF8.self))
+        return start + escapingQuery(String(decoding: rest, as: UTF8.self)) + fragment
+    }
+
     /// Whether a text is a path that needs no encoding and has no query, fragment or escapes.
     static func isPlainPath(_ text: String) -> Bool {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
@@ -83,6 +101,7 @@ package enum PercentEncoding {
 }
 
 extension UInt8 {
+    var isASCIILowercase: Bool { self >= 0x61 && self <= 0x7A }
     var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
     var isASCIILetter: Bool { (self | 0x20).isASCIILowercase }
     /// The value of a hexadecimal digit.
