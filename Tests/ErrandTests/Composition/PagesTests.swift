@@ -259,7 +259,7 @@ import Testing
             ([#"<a>; rel="next""#], "a"), ([#"<a>; rel=next"#], "a"), ([#"<a>;rel="prev next""#], "a"),
             ([#"<a>; title="x, y; \"rel=next\""; rel="prev", <b,c>; REL="NEXT""#], "b,c"),
             ([#"<a>; rel=first"#, #"<b>; rel=next"#], "b"), (["<a>"], nil), ([], nil), ([""], nil),
-            (["nonsense; rel=next"], "malformed"), (["<a; rel=next"], "malformed"), (["<a>; rel=next b"], nil),
+            (["nonsense; rel=next"], "malformed"), (["<a; rel=next"], "malformed"), (["<a>; rel=next b"], "a"),
             ([#"<a>; rel=prev; rel=next"#], nil), (["<a>; x; rel=next"], "a"), (["nonsense", "<a>; rel=next"], "a"),
             ([#"<a>; rel="next"#], "a"), (["<a>; rel"], nil), ([",,, <a>; rel=next,"], "a"),
             ([#"<a>; rel="\"#], "malformed"), (["<a>; rel=prev", "b"], "malformed"),
