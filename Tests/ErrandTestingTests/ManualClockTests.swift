@@ -123,7 +123,7 @@ import Testing
         let send = Task { try await agent.send(GeneralRequest("/x")) }
         await clock.waitForSleepers()
         #expect(transport.requestCount == 1)
-        clock.advance(by: .seconds(20))
+        clock.advanceToNextSleeper()
         await #expect(throws: NetworkError.self) { try await send.value }
         #expect(transport.requestCount == 2)
     }

@@ -20,11 +20,18 @@ public struct Throttle: Sendable, Hashable {
     /// The maximum rate at which requests to one host start, or `nil` for no limit.
     public let rate: Rate?
 
+    /// Whether a user's requests to an origin wait once a success says that the user's quota is used up; `false` by default.
+    ///
+    /// Such a response has a `RateLimit-Remaining`, `X-RateLimit-Remaining` or `X-Rate-Limit-Remaining` of 0 and the `Reset` field
+    /// of the same prefix. The requests wait for the reset, but at most 60 seconds. Those of other users don't wait, and neither do
+    /// those whose user is not known, because a hook has no scope.
+    public let waitsForReset: Bool
+
     /// Uses the config's throttle, then ``unlimited``.
-    public static let inherited = Throttle(isInherited: true, nil, nil, nil)
+    public static let inherited = Throttle(isInherited: true, nil, nil, nil, false)
 
     /// The library default: no request waits.
-    public static let unlimited = Throttle(isInherited: false, nil, nil, nil)
+    public static let unlimited = Throttle(isInherited: false, nil, nil, nil, false)
 
     /// Creates a throttle.
     ///
@@ -34,11 +41,24 @@ public struct Throttle: Sendable, Hashable {
     ///   - maximumPerHost: The maximum number of requests to one host at once, at least 1, or `nil` for no limit.
     ///   - maximumInTotal: The maximum number of requests at once to all hosts together, at least 1, or `nil` for no limit.
     ///   - rate: The maximum rate at which requests to one host start, or `nil` for no limit.
-    public init(maximumPerHost: Int? = nil, maximumInTotal: Int? = nil, rate: Rate? = nil) {
-        self.init(isInherited: false, maximumPerHost, maximumInTotal, rate)
+    ///   - waitsForReset: Whether a user's requests wait once a success says that the user's quota is used up.
+    public init(
+        maximumPerHost: Int? = nil,
+        maximumInTotal: Int? = nil,
+        rate: Rate? = nil,
+        waitsForReset: Bool = false
+    ) {
+        self.init(isInherited: false, maximumPerHost, maximumInTotal, rate, waitsForReset)
     }
 
-    private init(isInherited: Bool, _ maximumPerHost: Int?, _ maximumInTotal: Int?, _ rate: Rate?) {
+    private init(
+        isInherited: Bool,
+        _ maximumPerHost: Int?,
+        _ maximumInTotal: Int?,
+        _ rate: Rate?,
+        _ waitsForReset: Bool
+    ) {
+        self.waitsForReset = waitsForReset
         self.isInherited = isInherited
         self.maximumPerHost = maximumPerHost.map { max(1, $0) }
         self.maximumInTotal = maximumInTotal.map { max(1, $0) }
@@ -46,7 +66,7 @@ public struct Throttle: Sendable, Hashable {
     }
 
     /// Whether any request may have to wait.
-    var isLimited: Bool { maximumPerHost != nil || maximumInTotal != nil || rate != nil }
+    var isLimited: Bool { maximumPerHost != nil || maximumInTotal != nil || rate != nil || waitsForReset }
 
     /// A number of requests per time that is not exceeded in any window of that length, wherever it begins.
     ///
@@ -98,6 +118,7 @@ extension Throttle: CustomStringConvertible {
         let limits = [
             maximumPerHost.map { "\($0) at once per host" }, maximumInTotal.map { "\($0) at once" },
             rate.map { "\($0.count) per \($0.duration) and host" + ($0.burst > 1 ? " in bursts of \($0.burst)" : "") },
+            waitsForReset ? "waiting for the reset of used quotas" : nil,
         ]
         let words = limits.compactMap(\.self)
         return words.isEmpty ? "unlimited" : words.joined(separator: ", ")

@@ -22,10 +22,13 @@ final class ThrottlePermit: StoppableExchange {
     private let prepared: PreparedRequest
     private let attempt: Int
     private let waits: Bool
+    /// The user whose quotas it waits for, or `nil` if it waits for none.
+    private let user: String?
     private let state = Lock(State())
 
     init(permits: ThrottlePermits, of prepared: PreparedRequest, attempt: Int, waits: Bool) {
         (self.permits, self.prepared, self.attempt, self.waits) = (permits, prepared, attempt, waits)
+        user = prepared.settings.throttle.value.waitsForReset ? prepared.userDigest : nil
         outer = Self.current?.unfinished
     }
 
@@ -43,7 +46,8 @@ final class ThrottlePermit: StoppableExchange {
         let throttle = prepared.settings.throttle.value
         var waited = Duration.zero
         if waits {
-            waited = try await permits.take(host, prepared.priority, throttle)
+            if let user { waited = try await permits.waitForReset(of: ThrottlePermits.Quota(host: host, user: user)) }
+            waited += try await permits.take(host, prepared.priority, throttle)
         } else {
             permits.takeAtOnce(host, throttle)
         }
@@ -118,10 +122,20 @@ final class ThrottlePermit: StoppableExchange {
         return response
     }
 
-    /// Applies the delay that a response requests to its host.
+    /// Applies the delay that a response requests to its host, or the reset of a used quota to its user.
     private func apply(_ response: RawResponse) {
-        guard response.statusCode == 429 || response.statusCode == 503 else { return }
-        let pause = RetryAfter.pause(statusCode: response.statusCode, headers: response.headers, now: permits.date)
-        if let pause, pause > .zero { permits.pause(response.url.origin, for: pause) }
+        let (host, status) = (response.url.origin, response.statusCode)
+        if let user, 200..<300 ~= status, let pause = RetryAfter.timeToReset(response.headers, now: permits.date) {
+            permits.pause(ThrottlePermits.Quota(host: host, user: user), for: pause)
+        }
+        guard status == 503 || RetryAfter.isLimit(response), !isUnauthorized(response) else { return }
+        let pause = RetryAfter.pause(statusCode: status, headers: response.headers, now: permits.date)
+        if let pause, pause > .zero { permits.pause(host, for: pause) }
+    }
+
+    /// Whether the session of the send counts a 403 as unauthorized, so that the request is repeated with another credential.
+    private func isUnauthorized(_ response: RawResponse) -> Bool {
+        guard response.statusCode == 403, let session = prepared.pinnedCredential?.session else { return false }
+        return session.isUnauthorized(NetworkError(.status(403), response: response), of: response)
     }
 }

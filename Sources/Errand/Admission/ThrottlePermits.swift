@@ -9,6 +9,13 @@ final class ThrottlePermits: Sendable {
     /// The maximum time for which a server can hold requests back.
     static let longestPause = Duration.seconds(60)
 
+    /// What a server allows one user.
+    struct Quota: Hashable, Sendable {
+        let host: Origin
+        /// A digest of the user.
+        let user: String
+    }
+
     private struct Timer {
         let id: Int
         let time: Duration
@@ -19,6 +26,8 @@ final class ThrottlePermits: Sendable {
         var queue = ThrottleQueue()
         var waiters = Table<Int, Delivery<Bool>>()
         var timer: Timer?
+        /// The times of the resets of used quotas.
+        var resets = HostTable<Quota, Duration>(limit: 1_000)
         private var lastID = 0
 
         mutating func makeID() -> Int {
@@ -28,9 +37,15 @@ final class ThrottlePermits: Sendable {
     }
 
     private let timeline: Timeline
+    private let unit: @Sendable () -> Double
     private let state = Lock(State())
 
-    init(timeline: Timeline) { self.timeline = timeline }
+    /// - Parameters:
+    ///   - timeline: Measures the waiting.
+    ///   - unit: Makes random numbers in 0..<1.
+    init(timeline: Timeline, unit: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
+        (self.timeline, self.unit) = (timeline, unit)
+    }
 
     /// The current date, to compare a `Retry-After` date with if a response has no `Date` field.
     var date: Date { timeline.date() }
@@ -106,7 +121,25 @@ final class ThrottlePermits: Sendable {
 
     /// Prevents requests to a host from starting for a while.
     func pause(_ host: Origin, for duration: Duration) {
-        change { $0.queue.pause(host, until: $1 + min(duration, Self.longestPause)) }
+        let pause = min(duration, Self.longestPause)
+        change { $0.queue.pause(host, until: $1 + pause, spread: RetryAfter.spread(of: pause)) }
+    }
+
+    /// Prevents requests of a user to a host from starting for a while.
+    func pause(_ quota: Quota, for duration: Duration) {
+        let end = timeline.now() + min(duration, Self.longestPause)
+        state.withLock { $0.resets.change(quota, default: end) { $0 = max($0, end) } }
+    }
+
+    /// Waits for the reset of a used quota, and returns the time spent waiting.
+    func waitForReset(of quota: Quota) async throws -> Duration {
+        let began = timeline.now()
+        var now = began
+        while let end = state.withLock({ $0.resets[quota] }), now < end {
+            try await timeline.sleep(end + RetryAfter.spread(of: end - now) * unit())
+            now = timeline.now()
+        }
+        return now - began
     }
 
     private func enter(_ waiter: ThrottleQueue.Waiter) -> Delivery<Bool> {

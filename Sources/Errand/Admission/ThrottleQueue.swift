@@ -20,6 +20,8 @@ struct ThrottleQueue: Sendable {
         var pace = ThrottlePace()
         /// The end of the delay that the server requested: no request starts before.
         var resumes = Duration.zero
+        /// The end of the time over which the starts of the requests that waited for ``resumes`` are spread.
+        var settles = Duration.zero
         /// The time of its earliest entry among the hosts that are due.
         var due: Duration?
         /// The waiters, by priority.
@@ -29,6 +31,14 @@ struct ThrottleQueue: Sendable {
 
         func isAtRest(at now: Duration) -> Bool {
             running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now)
+        }
+
+        /// Counts a request that starts.
+        mutating func start(at now: Duration) {
+            running += 1
+            guard resumes <= now, now < settles else { return }
+            let rest = lines.reduce(0) { $0 + $1.count }
+            if rest > 0 { resumes = now + (settles - now) / rest }
         }
 
         /// Returns the earliest time for one more request, considering rates and pauses only.
@@ -99,7 +109,7 @@ struct ThrottleQueue: Sendable {
         latest = max(latest, now)
         running += 1
         change(host) { [latest] state in
-            state.running += 1
+            state.start(at: latest)
             guard let rate = throttle.rate else { return }
             state.pace.start(by: rate, at: latest)
         }
@@ -113,9 +123,12 @@ struct ThrottleQueue: Sendable {
         change(host) { $0.running -= 1 }
     }
 
-    /// Prevents requests to a host from starting before a time.
-    mutating func pause(_ host: Origin, until time: Duration) {
-        change(host) { $0.resumes = max($0.resumes, time) }
+    /// Prevents requests to a host from starting before a time, and spreads the starts of those that wait for it.
+    mutating func pause(_ host: Origin, until time: Duration, spread: Duration = .zero) {
+        change(host) { state in
+            guard time > state.resumes else { return }
+            (state.resumes, state.settles) = (time, time + spread)
+        }
     }
 
     mutating func enter(_ waiter: Waiter) {
@@ -218,31 +231,6 @@ struct ThrottleQueue: Sendable {
             groups[index].ready[waiter.priority.rawValue].insert(waiter.id, limit: 2 * waiters.count + 32) {
                 Self.mayStart($0, waiters, hosts, now)
             }
-        }
-    }
-}
-
-extension ThrottleQueue {
-    /// A first-in, first-out queue; waiters that leave early are skipped, and removed when there are many of them.
-    private struct Line {
-        private var ids: [Int] = []
-        private var start = 0
-        private(set) var count = 0
-
-        var first: Int? { count > 0 ? ids[start] : nil }
-
-        mutating func append(_ id: Int) {
-            ids.append(id)
-            count += 1
-        }
-
-        /// Records that one waiter has left; `isHere` returns whether another one is still waiting.
-        mutating func removeOne(_ isHere: (Int) -> Bool) {
-            count -= 1
-            while start < ids.count, !isHere(ids[start]) { start += 1 }
-            guard ids.count > 2 * count + 32 else { return }
-            ids = ids[start...].filter(isHere)
-            start = 0
         }
     }
 }

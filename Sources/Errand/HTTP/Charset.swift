@@ -72,13 +72,21 @@ struct Charset {
             if let text = String(validating: data, as: UTF8.self) { return withoutMark(text) }
             throw NetworkError(.model(type: "String", detail: "\(subject()) not UTF-8"))
         }
-        guard let known = Charset(name) else { throw unknown(name) }
+        guard let known = Charset(name) else { return try utf8(data, labelled: name) }
         do {
             return withoutMark(try known.text(of: data))
         } catch {
-            throw error == .unknown
-                ? unknown(name) : NetworkError(.model(type: "String", detail: "\(subject()) not \(name)"))
+            if error == .unknown { return try utf8(data, labelled: name) }
+            throw NetworkError(.model(type: "String", detail: "\(subject()) not \(name)"))
         }
+    }
+
+    /// Returns the text of bytes under a label that is not known if they are UTF-8, because text in another charset hardly ever is;
+    /// only UTF-7, ISO-2022 and HZ write other characters in ASCII, and UTF-16 and UTF-32 have zeros.
+    private static func utf8(_ data: Data, labelled name: String) throws(NetworkError) -> String {
+        let mayMislead = ["utf-7", "utf7", "2022", "hz"].contains { name.contains($0) } || data.contains(0)
+        guard !mayMislead, let text = String(validating: data, as: UTF8.self) else { throw unknown(name) }
+        return text
     }
 
     private static func unknown(_ name: String) -> NetworkError {

@@ -16,7 +16,7 @@ public struct Cookie: Sendable, Hashable {
     public internal(set) var expires: Date?
     /// Whether it is sent to the host ``domain`` only, and not to hosts in that domain.
     public let isHostOnly: Bool
-    /// Whether it is sent with `https` only.
+    /// Whether it is sent only with `https`, and to loopback hosts.
     public let isSecure: Bool
     /// Whether the server has marked it as not meant for scripts.
     public let isHTTPOnly: Bool
@@ -135,6 +135,7 @@ struct CookieOrigin: Sendable, Hashable {
     let host: String
     /// The path, which begins with a slash.
     let path: String
+    /// Whether it may set `Secure` cookies and is sent them: with `https`, and, as in browsers, as a loopback host.
     let isSecure: Bool
 
     /// The maximum length of a name in the DNS; longer hosts have no cookies.
@@ -144,9 +145,16 @@ struct CookieOrigin: Sendable, Hashable {
     init?(_ url: URL) {
         // A URL that cannot be sent to has no cookies.
         guard let parts = try? URLParts(absolute: url.absoluteString) else { return nil }
-        (host, isSecure) = (parts.origin.host, parts.origin.isSecure)
+        host = parts.origin.host
+        isSecure = parts.origin.isSecure || Self.isLoopback(host)
         guard !host.isEmpty, host.utf8.count <= Self.maximumHostByteCount else { return nil }
         path = parts.path.isEmpty ? "/" : parts.path
+    }
+
+    /// Whether a host is this device (RFC 6761, section 6.3; W3C, Secure Contexts, section 3.1).
+    private static func isLoopback(_ host: String) -> Bool {
+        let isAddress = host.hasPrefix("127.") && host.utf8.allSatisfy { $0.isASCIIDigit || $0 == UInt8(ascii: ".") }
+        return isAddress || host == "[::1]" || host == "localhost" || host.hasSuffix(".localhost")
     }
 
     /// Whether the host is an address and not a name: its last part is a number, or it has brackets.

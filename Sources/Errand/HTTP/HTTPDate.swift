@@ -3,7 +3,8 @@ internal import Foundation
 /// Formats and parses the dates of HTTP header fields (RFC 9110, section 5.6.7), and parses the dates of cookies.
 ///
 /// Three formats are parsed, and one is written. Names are compared ignoring case, as RFC 9111, section 4.2, allows.
-/// The name of the weekday must be valid, but need not match the date.
+/// The name of the weekday must be valid, but need not match the date. A day of one digit and `UTC` in place of `GMT`, which
+/// some servers send, are parsed too.
 enum HTTPDate {
     /// Returns the text in the form `Sun, 06 Nov 1994 08:49:37 GMT`, or `nil` for a date outside the years 0 to 9999.
     static func text(for date: Date) -> String? {
@@ -26,12 +27,13 @@ enum HTTPDate {
             return nil
         }
         let start = DateReader(bytes[...end])
-        func read(_ pattern: StaticString) -> CivilTime? {
+        func read(_ pattern: StaticString, hasZone: Bool = true) -> CivilTime? {
             var reader = start
-            return reader.read(pattern) && reader.rest.isEmpty ? reader.time : nil
+            let isRead = reader.read(pattern) && (!hasZone || reader.read("GMT") || reader.read("UTC"))
+            return isRead && reader.rest.isEmpty ? reader.time : nil
         }
-        if let time = read("%a, %d %b %Y %T GMT") ?? read("%a %b %e %T %Y") { return Date(time) }
-        guard var time = read("%A, %d-%b-%y %T GMT") else { return nil }
+        if let time = read("%a, %e %b %Y %T ") ?? read("%a %b %e %T %Y", hasZone: false) { return Date(time) }
+        guard var time = read("%A, %e-%b-%y %T ") else { return nil }
         let present = min(max(Double(now.timeSince1970.components.seconds), 0), CivilTime.writable.upperBound - 1)
         let latest = CivilTime(secondsSince1970: Int64(present)).year + 50
         time.year = latest - (latest - time.year) % 100

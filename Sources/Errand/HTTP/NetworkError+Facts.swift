@@ -76,6 +76,7 @@ extension FailureFacts {
 extension NetworkError {
     /// The consequences of the error.
     var facts: FailureFacts {
+        if case .status(403) = reason, response.map(RetryAfter.isLimit) == true { return .ofStatus(429) }
         // The server of this request has rejected the credential; whether a refresh may succeed depends on its own failure.
         guard case .refreshFailed = reason else { return reason.facts }
         return FailureFacts(.caller, isTransient: (underlying as? NetworkError)?.facts.isTransient ?? false)

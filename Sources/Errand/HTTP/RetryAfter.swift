@@ -6,7 +6,7 @@ enum RetryAfter {
     ///
     /// `Retry-After` applies to any status, and so does its more exact form in milliseconds, which Azure and OpenAI send in
     /// addition. The others are also sent with successes, and request a delay only if the status indicates that a limit was
-    /// exceeded; a reset only if nothing is left of its quota.
+    /// exceeded; a reset only if nothing is left of its quota. A 403 indicates that only if its quota is used up.
     private static let fields = [
         "Retry-After-Ms", "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset",
         "X-Rate-Limit-Reset",
@@ -35,14 +35,44 @@ enum RetryAfter {
     ///     clock skew.
     /// - Returns: A delay of zero or more, or `nil` for the retry policy's own.
     static func pause(statusCode: Int, headers: HTTPHeaders, now: Date) -> Duration? {
-        let count = limitingStatuses.contains(statusCode) ? fields.count : 2
-        for field in fields.prefix(count) {
+        if statusCode == 403 { return pause(headers, fields[...], needsUsedQuota: true, now: now) }
+        return pause(headers, fields.prefix(limitingStatuses.contains(statusCode) ? fields.count : 2), now: now)
+    }
+
+    /// Returns the time until the reset of a quota of which nothing is left, or `nil` if there is none.
+    static func timeToReset(_ headers: HTTPHeaders, now: Date) -> Duration? {
+        pause(headers, fields.dropFirst(2), needsUsedQuota: true, now: now)
+    }
+
+    /// Whether a response reports that a limit was exceeded: a 429, or a 403 that requests a delay, as GitHub's do.
+    static func isLimit(_ response: RawResponse) -> Bool {
+        switch response.statusCode {
+        case 429: true
+        case 403: pause(statusCode: 403, headers: response.headers, now: .distantPast) != nil
+        default: false
+        }
+    }
+
+    /// Returns the time over which what waits for one time is spread, so that it does not come all at once.
+    static func spread(of wait: Duration) -> Duration { min(wait / 10, .seconds(5)) }
+
+    private static func pause(
+        _ headers: HTTPHeaders,
+        _ fields: ArraySlice<String>,
+        needsUsedQuota: Bool = false,
+        now: Date
+    ) -> Duration? {
+        for field in fields {
             guard let value = single(field, in: headers) else { continue }
             if field == "Retry-After-Ms" {
                 guard let number = Number(value) else { continue }
                 return number.duration / 1000
             }
-            if field.hasSuffix("Reset"), isQuotaLeft(of: field, headers) { continue }
+            if field.hasSuffix("Reset") {
+                if remaining(of: field, headers).map({ $0 > .zero }) ?? needsUsedQuota { continue }
+            } else if needsUsedQuota, field != "Retry-After" {
+                continue
+            }
             let isReset = field != "Retry-After"
             if let number = Number(value) {
                 guard isReset, number.seconds >= firstEpoch else { return number.duration }
@@ -55,19 +85,23 @@ enum RetryAfter {
         return nil
     }
 
-    /// Whether requests are left of a reset field's quota, so that another limit was exceeded, or none.
-    private static func isQuotaLeft(of reset: String, _ headers: HTTPHeaders) -> Bool {
-        let remaining = single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers)
-        return remaining.flatMap { Number($0) }.map { $0.duration > .zero } ?? false
+    /// Returns what is left of a reset field's quota, or `nil` if it is not known. Above zero, another limit was exceeded, or
+    /// none.
+    private static func remaining(of reset: String, _ headers: HTTPHeaders) -> Duration? {
+        single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers).flatMap { Number($0)?.duration }
     }
 
+    /// Returns the value of a field, or `nil` if there is none or its lines differ; two equal lines, which URLSession joins by a
+    /// comma, are one.
     private static func single(_ name: String, in headers: HTTPHeaders) -> String? {
-        var found: String?
-        for field in headers where field.name.isSameFieldName(as: name) {
-            if found != nil { return nil }
-            found = field.value
-        }
-        return found
+        let values = headers.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+        guard let first = values.first, !values.contains(where: { $0 != first }) else { return nil }
+        let bytes = first.utf8
+        let half = max(0, bytes.count - 1) / 2
+        let isDouble =
+            bytes.prefix(half).elementsEqual(bytes.suffix(half))
+            && bytes.dropFirst(half).dropLast(half).trimming().elementsEqual(CollectionOfOne(UInt8(ascii: ",")))
+        return isDouble ? String(Substring(bytes.prefix(half))) : first
     }
 
     /// Returns the time since 1970 by the server's clock, if the response has a `Date`.

@@ -16,10 +16,8 @@ public struct JSONError: Error, Sendable, Hashable {
         case trailingText
         /// Arrays and objects are nested deeper than the limit.
         case tooDeep(limit: Int)
-        /// The bytes are not UTF-8, or begin with a byte order mark.
+        /// The bytes are not UTF-8.
         case invalidUTF8
-        /// A `\u` escape is half a surrogate pair.
-        case loneSurrogate
         /// A string contains an unescaped control character.
         case controlCharacter
         /// An object contains this member more than once, in any spelling.
@@ -113,8 +111,7 @@ extension JSONError: CustomStringConvertible, LocalizedError {
         case .unexpectedEnd: "Invalid JSON: the text ends before the value does; check that the body is complete"
         case .trailingText: "Invalid JSON: there is text after the value"
         case .tooDeep(let limit): tooDeep(limit)
-        case .invalidUTF8: "Invalid JSON: the bytes are not UTF-8 without a byte order mark"
-        case .loneSurrogate: "Invalid JSON: a \\u escape is half a surrogate pair"
+        case .invalidUTF8: "Invalid JSON: the bytes are not UTF-8"
         case .controlCharacter: "Invalid JSON: a control character in a string must be escaped"
         case .duplicateMember(let name): "The member \"\(name)\" occurs more than once, so its value is ambiguous"
         case .numberOutOfRange(let type): "A number does not fit \(type); ask for a wider type or a JSONNumber"

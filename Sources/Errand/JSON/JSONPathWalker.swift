@@ -165,12 +165,14 @@ struct JSONPathWalker {
         var isInnerOptional = false
         let result = content.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
-                let value = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
-                let walker = JSONPathWalker(steps: steps, scanner: JSONScanner(bytes), maximumDepth: maximumDepth)
-                let node = Node.value(at: value.lowerBound)
-                let outcome = try walker.walk(from: node, step: position + 1, isOptional: &isInnerOptional)
-                if case .items = outcome { return outcome }
-                return Outcome.text(walker.text(of: outcome))
+                try JSONScanner.repairing(bytes) { (bytes) throws(JSONError) -> Outcome in
+                    let value = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
+                    let walker = JSONPathWalker(steps: steps, scanner: JSONScanner(bytes), maximumDepth: maximumDepth)
+                    let node = Node.value(at: value.lowerBound)
+                    let outcome = try walker.walk(from: node, step: position + 1, isOptional: &isInnerOptional)
+                    if case .items = outcome { return outcome }
+                    return Outcome.text(walker.text(of: outcome))
+                }.value
             }
         }
         do {

@@ -76,11 +76,11 @@ extension JSONScanner {
         case UInt8(ascii: "u"):
             let unit = try hexadecimalUnit(at: index &+ 2)
             guard unit & 0xF800 == 0xD800 else { return index &+ 6 }
-            // A high surrogate must be followed immediately by a low one.
-            guard unit < 0xDC00 else { throw JSONError(.loneSurrogate, offset: index) }
+            // A high surrogate must be followed immediately by a low one; half a pair has no UTF-8.
+            guard unit < 0xDC00 else { throw JSONError(.invalidUTF8, offset: index) }
             guard byte(at: index &+ 6) == UInt8(ascii: "\\"), byte(at: index &+ 7) == UInt8(ascii: "u"),
                 try hexadecimalUnit(at: index &+ 8) & 0xFC00 == 0xDC00
-            else { throw JSONError(.loneSurrogate, offset: index) }
+            else { throw JSONError(.invalidUTF8, offset: index) }
             return index &+ 12
         default:
             throw failure(expecting: "one of \" \\ / b f n r t u after a backslash", at: index &+ 1)

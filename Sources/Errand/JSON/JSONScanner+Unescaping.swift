@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Reading the content of validated strings.
 extension JSONScanner {
     /// Returns the string whose content, without its quotes, is `range`.
@@ -62,5 +64,71 @@ extension JSONScanner {
         }
         index += 4
         return unit
+    }
+}
+
+/// Reading text that is valid but for a byte order mark, and for strings that were cut within a surrogate pair.
+extension JSONScanner {
+    /// Calls a closure that validates a text, and if that fails because of either, calls it with a copy that has neither.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text, as UTF-8.
+    ///   - read: Validates a text.
+    /// - Returns: The closure's result, and the copy that it is about, or `nil` if there is none.
+    /// - Throws: The error of the closure.
+    static func repairing<Value>(
+        _ bytes: UnsafeRawBufferPointer,
+        _ read: (UnsafeRawBufferPointer) throws(JSONError) -> Value
+    ) throws(JSONError) -> (value: Value, copy: [UInt8]?) {
+        do throws(JSONError) {
+            return (try read(bytes), nil)
+        } catch {
+            guard error.reason == .invalidUTF8, let copy = JSONScanner(bytes).repaired else { throw error }
+            let value = copy.withUnsafeBytes { bytes in Result { () throws(JSONError) in try read(bytes) } }
+            return (try value.get(), copy)
+        }
+    }
+
+    /// The text with spaces in place of a byte order mark (RFC 8259, section 8.1), and U+FFFD in place of each half of a
+    /// surrogate pair, or `nil` if it has neither; every offset remains.
+    @inline(never)
+    private var repaired: [UInt8]? {
+        var copy = Array(bytes)
+        var isRepaired = false
+        if copy.starts(with: [0xEF, 0xBB, 0xBF]) {
+            for index in 0..<3 { copy[index] = 0x20 }
+            isRepaired = true
+        }
+        var index = 0
+        while let start = bytes[index..<end].firstIndex(of: UInt8(ascii: "\\")) {
+            index = min(start + 2, end)
+            guard byte(at: start + 1) == UInt8(ascii: "u"), let unit = codeUnit(at: &index, endingAt: end),
+                unit & 0xF800 == 0xD800
+            else { continue }
+            var second = min(index + 2, end)
+            if unit < 0xDC00, byte(at: index) == UInt8(ascii: "\\"), byte(at: index + 1) == UInt8(ascii: "u"),
+                let low = codeUnit(at: &second, endingAt: end), low & 0xFC00 == 0xDC00
+            {
+                index = second
+            } else {
+                for (offset, digit) in "fffd".utf8.enumerated() { copy[start + 2 + offset] = digit }
+                isRepaired = true
+            }
+        }
+        return isRepaired ? copy : nil
+    }
+}
+
+extension Data {
+    /// Calls a closure that validates JSON, and returns its result and the text that it is about, as
+    /// ``JSONScanner/repairing(_:_:)`` does.
+    func repairingJSON<Value>(
+        _ read: (UnsafeRawBufferPointer) throws(JSONError) -> Value
+    ) throws(JSONError) -> (value: Value, copy: Data?) {
+        let result = withUnsafeBytes { bytes in
+            Result { () throws(JSONError) in try JSONScanner.repairing(bytes, read) }
+        }
+        let (value, copy) = try result.get()
+        return (value, copy.map { Data($0) })
     }
 }

@@ -40,7 +40,7 @@ package struct JSONScanner {
         return start..<valueEnd
     }
 
-    /// Returns the offset of the value's first byte; a byte order mark is rejected here.
+    /// Returns the offset of the value's first byte; a byte order mark, which is none, is rejected here.
     func start() throws(JSONError) -> Int {
         let start = skipWhitespace(from: 0)
         // FE, FF and EF begin the byte order marks of UTF-16 and UTF-8; none of them begins a value.

@@ -8,13 +8,10 @@ extension JSONShape {
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text, or the first value that has another shape, with its path.
     public func check(_ data: Data, maximumDepth: Int = 128) throws(JSONError) {
-        let result = data.withUnsafeBytes { bytes in
-            Result { () throws(JSONError) in
-                let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
-                try check(at: range.lowerBound, in: JSONScanner(bytes))
-            }
+        _ = try data.repairingJSON { (bytes) throws(JSONError) in
+            let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
+            try check(at: range.lowerBound, in: JSONScanner(bytes))
         }
-        try result.get()
     }
 
     /// Checks the value that begins at `start` of a validated text.

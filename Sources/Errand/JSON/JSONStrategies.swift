@@ -4,7 +4,7 @@ import Foundation
 @nonexhaustive
 public enum JSONDateStrategy: Sendable, Hashable {
     /// `2024-05-01T12:00:00Z`, RFC 3339 in UTC; a fraction of a second is omitted when encoding, and decoded if there
-    /// is one.
+    /// is one. An offset such as `+00:00` or `+0000` is decoded too.
     case iso8601
     /// `2024-05-01T12:00:00.250Z`, RFC 3339 in UTC with milliseconds.
     case iso8601WithMilliseconds

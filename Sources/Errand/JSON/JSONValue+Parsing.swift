@@ -4,7 +4,7 @@ extension JSONValue {
     /// Creates a value by parsing a JSON text.
     ///
     /// - Parameters:
-    ///   - data: The text, as UTF-8 without a byte order mark.
+    ///   - data: The text, as UTF-8; a byte order mark is ignored, and half a surrogate pair is U+FFFD.
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text and its offset.
     @inline(never)
@@ -18,13 +18,14 @@ extension JSONValue {
     /// Creates a value by parsing a JSON text in memory.
     ///
     /// - Parameters:
-    ///   - bytes: The text, as UTF-8 without a byte order mark.
+    ///   - bytes: The text, as UTF-8; a byte order mark is ignored, and half a surrogate pair is U+FFFD.
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
     /// - Throws: The error in the text and its offset.
     @inline(never)
     public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = 128) throws(JSONError) {
-        let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
-        self.init(validated: range, in: bytes)
+        self = try JSONScanner.repairing(bytes) { (bytes) throws(JSONError) in
+            JSONValue(validated: try JSONScanner.validate(bytes, maximumDepth: maximumDepth), in: bytes)
+        }.value
     }
 
     /// Creates a value by parsing a JSON text.

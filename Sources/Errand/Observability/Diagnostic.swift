@@ -1,4 +1,4 @@
-/// A declaration that has no effect, or probably not the intended one.
+/// A declaration that has no effect, or probably not the intended one, or content of a response that is not used.
 ///
 /// An agent reports each once for each type of request: as ``AccessoryEvent/didDiagnose(_:)``, which ``LoggingAccessory``
 /// writes, and in debug builds of the library without a logging accessory as a line on the standard error. No send fails
@@ -14,6 +14,11 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// It is reported only for the default formatter. A request that ignores the content declares
     /// `var formatter: VoidFormatter { VoidFormatter() }`, and is not reported.
     case contentWithoutModel
+    /// A stream of server-sent events ended within an event, which is dropped as the HTML standard requires, although the response
+    /// was complete: no empty line ended the event.
+    ///
+    /// If it is needed, read ``ResponseStream/lines``.
+    case unfinishedEvent
     /// A subclass declares members of ``Request`` that the class that conforms to it doesn't declare.
     ///
     /// Swift calls the members of the class that conforms, so the members of the subclass are ignored. Only stored properties
@@ -58,6 +63,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case .contentWithoutModel:
             "the response has content, and the model is Void: declare a 'typealias Model' other than Void, or 'var formatter: "
                 + "VoidFormatter { VoidFormatter() }' to ignore the content"
+        case .unfinishedEvent:
+            "the last event of the stream was dropped, because no empty line ended it: if it is needed, read the lines of the "
+                + "stream"
         case .ignoredMembers(let members, let type, let base):
             "\(members.joined(separator: ", ")) of \(type) ignored, because \(base), which conforms to Request, does not "
                 + "declare the same: declare it there too, or replace the class by a protocol that refines Request"

@@ -34,7 +34,7 @@ extension Pipeline {
             let isShaped = hasShape && response.failure == nil
             do throws(JSONError) {
                 let strictness = isShaped ? .everything : prepared.guarding
-                response.isGuarded = try JSONGuard.check(response.body, against: strictness)
+                try JSONGuard.check(&response, against: strictness)
             } catch {
                 let failure =
                     response.failure
@@ -83,7 +83,7 @@ extension PreparedRequest {
             // Such as the body of an error response that the filter accepts.
             if let failure = response.notes.value.bodyFailure { throw failure }
             if self.guardsPayload { try payload.guardTraps(of: response) }
-            if payload.data.isEmpty, response.hasNoBody(to: method) { payload.isAbsent = true }
+            if payload.data.isEmpty, response.body.isEmpty { payload.isAbsent = true }
             payload.headers = response.headers
             payload.decoding = decoding
             return payload

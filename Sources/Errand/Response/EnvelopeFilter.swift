@@ -117,15 +117,15 @@ public struct EnvelopeFilter: ResponseFilter, Hashable {
     /// - Throws: ``ServiceError`` for any other code, ``NetworkError`` if the body is not an envelope.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         if response.hasNoBody(to: context.method), response.failure == nil { return .absent }
+        var response = response
         let opened: Envelope?
         do {
-            opened = try members.open(response)
+            opened = try members.open(&response)
         } catch {
             throw response.failure ?? error
         }
         let code = opened?.code
         if opened != nil, code == nil, !alternatives.isEmpty {
-            var response = response
             // It has been validated.
             response.isGuarded = true
             if let other = try alternative(for: response) { return try other.filter(response, for: context) }
@@ -143,8 +143,9 @@ public struct EnvelopeFilter: ResponseFilter, Hashable {
 
     /// Returns the first alternative that finds a code, or `nil`.
     private func alternative(for response: RawResponse) throws -> EnvelopeFilter? {
+        var response = response
         do {
-            return try alternatives.first { try $0.members.open(response)?.code != nil }
+            return try alternatives.first { try $0.members.open(&response)?.code != nil }
         } catch {
             throw response.failure ?? error
         }

@@ -53,19 +53,19 @@ final class EnvelopeMembers: Sendable, Hashable {
     static func == (one: EnvelopeMembers, other: EnvelopeMembers) -> Bool { true }
     func hash(into hasher: inout Hasher) {}
 
-    /// Finds all members in the pass that validates the body.
+    /// Finds all members in the pass that validates the body, which is replaced as by ``JSONGuard/check(_:)``.
     ///
     /// - Returns: The envelope, or `nil` if the body is valid JSON but not an object.
     /// - Throws: ``NetworkError`` if the body is not JSON, a member occurs twice or a path has invalid syntax.
-    func open(_ response: RawResponse) throws(NetworkError) -> Envelope? {
+    func open(_ response: inout RawResponse) throws(NetworkError) -> Envelope? {
         if let mistake { throw NetworkError(.path(mistake), response: response, underlying: mistake) }
-        let result = response.body.withUnsafeBytes { bytes in
-            Result { () throws(JSONError) in
-                try JSONScanner.members(tree, in: bytes, isValidated: response.isGuarded)
-            }
-        }
+        let isValidated = response.isGuarded
         do {
-            return try result.get().map { Envelope(response: response, ranges: $0, members: self) }
+            let (ranges, repaired) = try response.body.repairingJSON { (bytes) throws(JSONError) in
+                try JSONScanner.members(tree, in: bytes, isValidated: isValidated)
+            }
+            if let repaired { response.body = repaired }
+            return ranges.map { Envelope(response: response, ranges: $0, members: self) }
         } catch {
             throw NetworkError(.invalidJSON(error), response: response, underlying: error)
         }

@@ -23,24 +23,24 @@ enum JSONGuard {
         }
     }
 
-    /// Returns whether the body is known to be valid JSON.
-    static func check(_ data: Data, against strictness: Strictness) throws(JSONError) -> Bool {
+    /// Checks the body of a response.
+    static func check(_ response: inout RawResponse, against strictness: Strictness) throws(JSONError) {
         switch strictness {
-        case .nothing: return false
-        case .traps:
-            try checkNesting(data)
-            return false
+        case .nothing: break
+        case .traps: try checkNesting(response.body)
         case .everything:
-            try check(data)
-            return true
+            if let repaired = try check(response.body) { response.body = repaired }
+            response.isGuarded = true
         }
     }
 
     /// Rejects content that is not JSON or is nested deeper than ``JSONDepth/standard``.
-    static func check(_ data: Data) throws(JSONError) {
-        let result = data.withUnsafeBytes { bytes in Result { () throws(JSONError) in try JSONScanner.validate(bytes) }
-        }
-        _ = try result.get()
+    ///
+    /// - Returns: The text to read in place of one with a byte order mark or half a surrogate pair, which not every decoder
+    ///   reads, or `nil` if it has neither.
+    @discardableResult
+    static func check(_ data: Data) throws(JSONError) -> Data? {
+        try data.repairingJSON { (bytes) throws(JSONError) in try JSONScanner.validate(bytes) }.copy
     }
 
     /// Rejects content that is nested too deep for Foundation's decoder, in any encoding that it reads; everything else passes,

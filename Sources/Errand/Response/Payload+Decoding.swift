@@ -4,7 +4,7 @@ extension Payload {
     /// Decodes JSON; can be called any number of times.
     ///
     /// - Parameters:
-    ///   - type: The type to decode; an Optional accepts `null`, and a response without content (204, 205, 304, to HEAD).
+    ///   - type: The type to decode; an Optional accepts `null`, and an accepted response without content.
     ///   - path: The path from the payload to the value.
     /// - Returns: The value.
     /// - Throws: ``NetworkError`` if the bytes are not JSON, the path does not exist or the value does not fit. An
@@ -43,12 +43,9 @@ extension Payload {
     func node(at path: JSONPath) throws -> Data {
         do {
             let data = isAbsent && data.isEmpty ? Self.nullText : data
-            guard !path.isPayload else {
-                if !isGuarded { try JSONGuard.check(data) }
-                return data
-            }
-            let text = try path.get().anchor == .root ? root : data
-            if !isGuarded { try JSONGuard.check(text) }
+            guard !path.isPayload else { return isGuarded ? data : try JSONGuard.check(data) ?? data }
+            var text = try path.get().anchor == .root ? root : data
+            if !isGuarded { text = try JSONGuard.check(text) ?? text }
             let match = text.withUnsafeBytes { bytes in
                 Result { () throws(JSONError) in try path.range(in: bytes) }
             }

@@ -31,7 +31,7 @@ public struct Payload: Sendable {
     /// Whether the JSON guard has checked the bytes, or they were found by it.
     var isGuarded: Bool
 
-    /// Whether the response has no content because of its status or method; it is read as JSON `null`, or as no bytes.
+    /// Whether the response has no content; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 
     /// Whether the envelope has no data, for which the payload is `null`.

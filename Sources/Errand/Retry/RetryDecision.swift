@@ -107,6 +107,7 @@ extension RetryPolicy {
         let error = failure.error.networkError
         switch error?.reason {
         case .status(let code)? where statusCodes.contains(code): return .status(code)
+        case .status(403)? where statusCodes.contains(429) && failure.retryAfter != nil: return .status(403)
         case .idleTimeout? where retriesTimeouts: return .timeout
         case .deadlineExceeded?: return nil
         case .some where error?.facts.isRepeatable == true: return .connection

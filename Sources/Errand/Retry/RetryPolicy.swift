@@ -25,7 +25,8 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// The rejected statuses that are retried.
     ///
-    /// A 413 is retried only if the server sets a delay.
+    /// A 413 is retried only if the server sets a delay. A 403 with `Retry-After`, or with a quota that is used up and its reset,
+    /// reports an exceeded limit, and is retried if a 429 is.
     public let statusCodes: Set<Int>
 
     /// Whether an attempt that exceeds the idle timeout, ``Limits/timeout``, is retried.
@@ -120,8 +121,9 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Returns the delay before the next attempt, or `nil` if the failure is final.
     ///
-    /// A delay set by the server is used exactly, without jitter, up to ``maximumServerDelay``. Otherwise the delay has full
-    /// jitter below a ceiling that doubles with each attempt, up to ``maximumDelay``.
+    /// A delay set by the server, up to ``maximumServerDelay``, is never shortened, and up to a tenth of it, at most 5 seconds, is
+    /// added, so that requests that wait for the same time are not sent all at once. Otherwise the delay has full jitter below a
+    /// ceiling that doubles with each attempt, up to ``maximumDelay``.
     /// Source: RFC 9110, section 10.2.3.
     ///
     /// - Parameters:
@@ -131,7 +133,12 @@ public struct RetryPolicy: Sendable, Hashable {
     /// - Returns: The delay, or `nil` after the last attempt or if the server specified more than ``maximumServerDelay``.
     public func delay(afterAttempt attempt: Int, retryAfter: Duration?, unit: Double) -> Duration? {
         guard attempt < maximumAttempts ?? 1 else { return nil }
-        if let retryAfter { return retryAfter <= maximumServerDelay ? max(.zero, retryAfter) : nil }
+        let unit = unit > 0 ? min(unit, 1) : 0
+        if let retryAfter {
+            guard retryAfter <= maximumServerDelay else { return nil }
+            let delay = max(.zero, retryAfter)
+            return delay + RetryAfter.spread(of: delay) * unit
+        }
         var ceiling = min(baseDelay, maximumDelay)
         var doublings = max(attempt, 1) - 1
         // Ends after a few dozen rounds: the ceiling is at most a day, and a ceiling of zero stays zero.
@@ -139,7 +146,7 @@ public struct RetryPolicy: Sendable, Hashable {
             ceiling = min(ceiling * 2, maximumDelay)
             doublings -= 1
         }
-        return ceiling * (unit > 0 ? min(unit, 1) : 0)
+        return ceiling * unit
     }
 
     /// Whether the policy's closure returns `true` for a failure.

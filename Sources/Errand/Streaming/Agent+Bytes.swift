@@ -60,6 +60,7 @@ extension Pipeline {
             } catch {
                 throw await end(send, throwing: error)
             }
+            if receiver.hasDroppedEvent { await report(.unfinishedEvent, of: send) }
             let method = prepared.outgoing.method
             let produced = try await finish(accepted, of: EndOfStream(), prepared, as: send, .background) {
                 try await self.response(to: prepared, veto: nil, insteadOf: $0)

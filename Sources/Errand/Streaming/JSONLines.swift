@@ -14,11 +14,11 @@ extension ResponseStream {
     /// - Parameters:
     ///   - type: The type of the values.
     ///   - maximumByteCount: The maximum size of a line. A longer one fails with
-    ///     ``NetworkError/Reason/tooLarge(_:)``, without being read further. The default is 1 MiB.
+    ///     ``NetworkError/Reason/tooLarge(_:)``, without being read further. The default is 16 MiB.
     /// - Returns: The values.
     public func jsonLines<T: Decodable & Sendable>(
         of type: T.Type,
-        maximumByteCount: Int = 1 << 20
+        maximumByteCount: Int = 16 << 20
     ) -> JSONLines<T> {
         JSONLines(reader: LineReader(self, maximumByteCount: maximumByteCount)) { line, stream in
             try await stream.decodeInBackground(type, from: line)
@@ -28,7 +28,7 @@ extension ResponseStream {
     /// Returns the JSON values of the lines of the body, decoded one by one on the actor that iterates.
     ///
     /// It is the same function for types that are not `Sendable`.
-    public func jsonLines<T: Decodable>(of type: T.Type, maximumByteCount: Int = 1 << 20) -> JSONLines<T> {
+    public func jsonLines<T: Decodable>(of type: T.Type, maximumByteCount: Int = 16 << 20) -> JSONLines<T> {
         JSONLines(reader: LineReader(self, maximumByteCount: maximumByteCount)) { line, stream in
             try stream.decode(type, from: line)
         }

@@ -9,15 +9,15 @@ struct LineSplitter: Sendable {
         case any
     }
 
-    /// The size of a line by default: 1 MiB.
-    static let standardLimit = 1 << 20
+    /// The maximum size of a line by default: 16 MiB.
+    static let standardLimit = 16 << 20
 
     private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
 
     private let terminator: Terminator
     private let limit: Int
     /// The beginning of a line that ends in a later chunk.
-    private var pending = Data()
+    private(set) var pending = Data()
     private var chunk = Data()
     /// The number of bytes of the chunk that were read.
     private var position = 0

@@ -3,8 +3,8 @@ internal import Foundation
 /// The rules for reconnecting to a stream of server-sent events.
 ///
 /// A stream reconnects after every failure that may be temporary: the server ended the response, the connection was
-/// lost, idle or could not be made, the status is 408, 429 or 500 to 599, the refresh of a credential failed for such a
-/// reason, or a ``CircuitBreaker`` or ``Limits/minimumInterval`` rejected the connection. Every other failure is final,
+/// lost, idle or could not be made, the status is 408, 429, 500 to 599, or a 403 that reports an exceeded limit (see
+/// ``RetryPolicy/statusCodes``), the refresh of a credential failed for such a reason, or a ``CircuitBreaker`` or ``Limits/minimumInterval`` rejected the connection. Every other failure is final,
 /// such as another status of 400 to 499, another content type, an event that is too large, or an expired deadline. A
 /// delay that the server or the rejecting policy states is respected. The policy applies after the first accepted
 /// header section; until then, the request's ``RetryPolicy`` does. A request whose method is not safe is not sent again
@@ -54,7 +54,8 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     /// Returns the delay before the next connection.
     ///
     /// It is at least the reconnection time, which doubles with each failure, plus a random part of up to as much again, so that the
-    /// clients of a restarted server come back one by one. It is at most ``maximumDelay``.
+    /// clients of a restarted server come back one by one. A `Retry-After` is a minimum, to which up to a tenth of it, at most 5
+    /// seconds, is added. The delay is at most ``maximumDelay``.
     ///
     /// - Parameters:
     ///   - failures: The number of connections in succession that failed, or 0 if the last one was accepted.
@@ -74,7 +75,8 @@ public struct ReconnectionPolicy: Sendable, Hashable {
             delay = delay * 2
             doublings -= 1
         }
-        return min(max(delay + delay * (unit > 0 ? min(unit, 1) : 0), retryAfter ?? .zero), maximumDelay)
+        let (unit, retryAfter) = (unit > 0 ? min(unit, 1) : 0, retryAfter ?? .zero)
+        return min(max(delay + delay * unit, retryAfter + RetryAfter.spread(of: retryAfter) * unit), maximumDelay)
     }
 
     /// Decides whether another connection may succeed after a failure.

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResponseStream {
-    /// The server-sent events of the body, each of at most 1 MiB.
+    /// The server-sent events of the body, each of at most 16 MiB.
     public var events: ResponseEvents { events() }
 
     /// Returns the server-sent events of the body, which must have the type `text/event-stream`.
@@ -12,12 +12,13 @@ extension ResponseStream {
     /// for try await event in stream.events { print(event.data) }
     /// ```
     ///
-    /// They end with the response; `events(for:)` of ``Agent`` reconnects.
+    /// They end with the response; `events(for:)` of ``Agent`` reconnects. An event that no empty line ends is dropped, as the
+    /// HTML standard requires, and reported as ``Diagnostic/unfinishedEvent``.
     ///
-    /// - Parameter maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1
+    /// - Parameter maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 16
     ///   MiB. A larger one fails with ``NetworkError/Reason/tooLarge(_:)``.
     /// - Returns: The events.
-    public func events(maximumEventSize: Int = 1 << 20) -> ResponseEvents {
+    public func events(maximumEventSize: Int = 16 << 20) -> ResponseEvents {
         ResponseEvents(stream: self, maximumEventSize: maximumEventSize)
     }
 }
@@ -55,6 +56,7 @@ public struct ResponseEvents: AsyncSequence, Sendable {
             do {
                 while !isEnded {
                     if !chunks.isStopped, let event = try parser.next() { return event }
+                    chunks.note(isWithinEvent: parser.isWithinEvent)
                     if let chunk = try await chunks.next(isolation: actor) {
                         try check()
                         parser.append(chunk)

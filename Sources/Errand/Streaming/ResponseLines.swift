@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResponseStream {
-    /// The lines of the body, as text in the response's charset, or UTF-8 if it has none; each has at most 1 MiB.
+    /// The lines of the body, as text in the response's charset, or UTF-8 if it has none; each has at most 16 MiB.
     ///
     /// A line ends with LF or CRLF, which is not part of it, and neither is a byte order mark before the first. Empty lines are
     /// included. The last line need not have an end.
@@ -10,9 +10,9 @@ extension ResponseStream {
     /// Returns the lines of the body, as text in the response's charset, or UTF-8 if it has none.
     ///
     /// - Parameter maximumByteCount: The maximum size of a line without its end. A longer one fails with
-    ///   ``NetworkError/Reason/tooLarge(_:)``, without being read further. The default is 1 MiB.
+    ///   ``NetworkError/Reason/tooLarge(_:)``, without being read further. The default is 16 MiB.
     /// - Returns: The lines. A line ends with LF or CRLF, and the last one need not have an end.
-    public func lines(maximumByteCount: Int = 1 << 20) -> ResponseLines {
+    public func lines(maximumByteCount: Int = 16 << 20) -> ResponseLines {
         ResponseLines(reader: LineReader(self, maximumByteCount: maximumByteCount))
     }
 }

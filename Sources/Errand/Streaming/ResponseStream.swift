@@ -59,6 +59,9 @@ public struct ResponseStream: AsyncSequence, Sendable {
         /// Readers that take several elements out of one chunk then return none of them any more.
         var isStopped: Bool { body.isStopped }
 
+        /// Records whether the end of the body, if it is next, would drop an event.
+        func note(isWithinEvent: Bool) { body.receiver.note(isWithinEvent: isWithinEvent) }
+
         /// Returns the next bytes, or `nil` after the last ones.
         ///
         /// - Throws: ``NetworkError`` if the exchange failed, after all bytes that were received before, or

@@ -38,8 +38,8 @@ public struct ServerSentEvent: Sendable, Hashable {
 ///
 /// Source: HTML standard, section 9.2.6, interpreting an event stream.
 struct ServerSentEventParser: Sendable {
-    /// The maximum size of an event by default: 1 MiB.
-    static let standardLimit = 1 << 20
+    /// The maximum size of an event by default: 16 MiB.
+    static let standardLimit = LineSplitter.standardLimit
 
     /// The maximum size of an ID in bytes.
     ///
@@ -80,6 +80,9 @@ struct ServerSentEventParser: Sendable {
         next.reconnectionTime = reconnectionTime
         return next
     }
+
+    /// Whether there is data of an event that an empty line has not ended, so that the end of the stream would drop it.
+    var isWithinEvent: Bool { data != nil || lines.pending.starts(with: "data".utf8) }
 
     /// Adds bytes, after ``next()`` has returned `nil`.
     mutating func append(_ bytes: Data) { lines.append(bytes) }

@@ -68,6 +68,7 @@ public struct ServerSentEvents<R: Request>: AsyncSequence {
             guard connection != nil else { return try await connect(isolation: actor) }
             var failure: (any Error)?
             do {
+                connection?.chunks.note(isWithinEvent: parser.isWithinEvent)
                 if let chunk = try await connection?.chunks.next(isolation: actor) { return parser.append(chunk) }
             } catch {
                 failure = error
@@ -161,14 +162,14 @@ extension Agent {
     ///   - lastEventID: The ID to begin after, such as a stored one, or an empty string. An ID that a header field
     ///     cannot contain fails with ``NetworkError/Kind/invalidRequest``.
     ///   - reconnection: The rules for reconnecting.
-    ///   - maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1 MiB. A
+    ///   - maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 16 MiB. A
     ///     larger one fails with ``NetworkError/Reason/tooLarge(_:)``.
     /// - Returns: The events. Nothing is sent before the first one is requested.
     public func events<R: Request>(
         for request: R,
         lastEventID: String = "",
         reconnection: ReconnectionPolicy = .standard,
-        maximumEventSize: Int = 1 << 20
+        maximumEventSize: Int = 16 << 20
     ) -> ServerSentEvents<R> {
         ServerSentEvents(
             agent: self,

@@ -8,7 +8,7 @@ final class StreamBody: Sendable {
         case ended
     }
 
-    private let receiver: StreamReceiver
+    let receiver: StreamReceiver
     private let chunks: any ResponseChunks
     private let task: Task<Void, any Error>
     private let state = Lock(State.idle)

@@ -25,6 +25,8 @@ final class StreamReceiver: BodyReceiver {
         /// The latest progress that was not yet reported; the next one replaces it.
         var progress: TransferProgress?
         var end: Result<Void, any Error>?
+        /// Whether what the reader has received ends within a server-sent event.
+        var isWithinEvent = false
         var waiter: Delivery<Void>?
 
         /// Returns the next step, or lets the waiter wait for it.
@@ -122,7 +124,13 @@ final class StreamReceiver: BodyReceiver {
         }
     }
 
+    /// Whether the complete body ended within a server-sent event, which was dropped.
+    var hasDroppedEvent: Bool { state.withLock { $0.isWithinEvent } }
+
     // MARK: Called by the reader
+
+    /// Records whether the end of the body, if it is next, would drop an event.
+    func note(isWithinEvent: Bool) { state.withLock { $0.isWithinEvent = isWithinEvent } }
 
     /// Whether a cancellation or a deadline has ended the exchange before its reader has finished.
     var isStopped: Bool { wasStopped.load(ordering: .acquiring) }
@@ -144,7 +152,10 @@ final class StreamReceiver: BodyReceiver {
         notify { state in
             guard state.end == nil else { return }
             state.end = end
-            guard isComplete, case .success = end else { return }
+            guard isComplete, case .success = end else {
+                state.isWithinEvent = false
+                return
+            }
             state.progress = state.steps?.last(at: state.byteCount) ?? state.progress
         }
     }

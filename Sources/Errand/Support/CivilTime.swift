@@ -1,7 +1,7 @@
 /// A time of the Gregorian calendar in UTC, read from text and written to it without locale or formatter.
 ///
 /// Patterns use the codes of `strptime`: `%a` and `%A` for a weekday, short and long, `%b` and `%m` for a month by
-/// name and by number, `%d` for a day, `%e` for a day with a space in place of a zero, `%Y` and `%y` for a year of four digits
+/// name and by number, `%d` for a day, `%e` for a day with a space or nothing in place of a zero, `%Y` and `%y` for a year of four digits
 /// and of two, and `%T` for a time of day.
 struct CivilTime: Sendable {
     var year = 1970
@@ -125,7 +125,7 @@ struct DateReader {
         case UInt8(ascii: "b"): Self.set(&time.month, index(in: CivilTime.months, length: 3).map { $0 + 1 })
         case UInt8(ascii: "m"): Self.set(&time.month, number(2))
         case UInt8(ascii: "d"): Self.set(&time.day, number(2))
-        case UInt8(ascii: "e"): Self.set(&time.day, take(0x20) ? number(1) : number(2))
+        case UInt8(ascii: "e"): Self.set(&time.day, number(2) ?? dayOfOneDigit())
         case UInt8(ascii: "Y"): Self.set(&time.year, number(4))
         case UInt8(ascii: "y"): Self.set(&time.year, number(2))
         default: Self.set(&time.second, timeOfDay())
@@ -142,6 +142,11 @@ struct DateReader {
         guard rest.count >= digits, rest.prefix(digits).allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         defer { rest.removeFirst(digits) }
         return rest.prefix(digits).reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+
+    private mutating func dayOfOneDigit() -> Int? {
+        _ = take(0x20)
+        return number(1)
     }
 
     /// Reads the seconds since midnight; second 60 is a leap second.

@@ -42,8 +42,12 @@ public struct MockRequest: Sendable {
     /// A `+` is not decoded. An item without `=` has an empty value; what cannot be decoded is unchanged.
     public var queryItems: [(name: String, value: String)] { MockRequest.items(query ?? "") }
 
-    /// The items of an `application/x-www-form-urlencoded` body in their order, decoded like ``queryItems``.
-    public var formItems: [(name: String, value: String)] { MockRequest.items(text) }
+    /// The items of a form in their order: the parts of a `multipart/form-data` body, or the items of any other body, such as
+    /// `application/x-www-form-urlencoded`, decoded like ``queryItems``.
+    public var formItems: [MockFormItem] {
+        if let parts = headers["Content-Type"].flatMap({ MockFormItem.parts(of: body, contentType: $0) }) { return parts }
+        return MockRequest.items(text).map { MockFormItem(name: $0.name, data: Data($0.value.utf8)) }
+    }
 
     /// Decodes the body as JSON.
     ///

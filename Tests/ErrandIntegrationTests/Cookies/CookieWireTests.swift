@@ -43,10 +43,10 @@ struct CookieWireTests {
         _ = try await agent.get("/login") as Int
         _ = try await agent.get("/") as Int
         _ = try await agent.get("/users/7") as Int
-        #expect(sent == ["/login -", "/ a=1", "/users/7 b=2; a=1"])
+        #expect(sent == ["/login -", "/ a=1; d=4", "/users/7 b=2; a=1; d=4"])
         #expect(
             jar.cookies.map { "\($0)\($0.path) \($0.isHTTPOnly)" } == [
-                "a of 127.0.0.1/ true", "b of 127.0.0.1/users false",
+                "a of 127.0.0.1/ true", "b of 127.0.0.1/users false", "d of 127.0.0.1/ false",
             ]
         )
     }

@@ -51,6 +51,64 @@ struct EventStreamTests {
         #expect(server.requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
     }
 
+    /// The end of the body, and whether it drops an event.
+    @Test(arguments: [
+        ("", false), ("data: lost\n", true), ("data: lost", true), ("event: x\ndata\r\n", true), ("id: 7\n", false),
+        (": comment", false), ("data: b\n\n", false), ("event: x", false),
+    ])
+    func anEventThatTheEndOfTheResponseDropsIsReported(end: String, isDropped: Bool) async throws {
+        defer { server.stop() }
+        server.on(.get, "/events", events("data: a\n\n\(end)"))
+        for isStream in [true, false] {
+            let reports = Lock<[Diagnostic]>([])
+            // Each agent reports a diagnostic once.
+            let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+            let request = GeneralRequest("/events").accessory { event in
+                if case .didDiagnose(let diagnostic) = event { reports.withLock { $0.append(diagnostic) } }
+            }
+            var data: [String] = []
+            if isStream {
+                for try await event in try await agent.bytes(for: request).events { data.append(event.data) }
+            } else {
+                for try await event in agent.events(for: request, reconnection: .never) { data.append(event.data) }
+            }
+            #expect(data.first == "a" && !data.contains("lost"))
+            #expect(reports.withLock { $0 } == (isDropped ? [.unfinishedEvent] : []))
+        }
+    }
+
+    @Test func leavingAStreamWithinAnEventReportsNothing() async throws {
+        defer { server.stop() }
+        server.on(.get, "/events", events("data: a\n\ndata: b\ndata: c").dripping(9, every: .milliseconds(20)).chunked())
+        let reports = Lock(0)
+        let request = GeneralRequest("/events").accessory { event in
+            if case .didDiagnose = event { reports.withLock { $0 += 1 } }
+        }
+        do {
+            for try await _ in try await agent.bytes(for: request).events { break }
+        }
+        while server.openConnectionCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(reports.withLock { $0 } == 0)
+    }
+
+    /// Models send images in one event, and logs have long lines.
+    @Test func anEventAndALineMayHaveMoreThanAMebibyte() async throws {
+        defer { server.stop() }
+        let text = String(repeating: "x", count: 3 << 20)
+        server.on(.get, "/events", events("data: \(text)\n\n"))
+        server.on(.get, "/lines", .text("\"\(text)\"\n"))
+        for try await event in try await agent.bytes(for: GeneralRequest("/events")).events { #expect(event.data == text) }
+        var counts: [Int] = []
+        for try await event in agent.events(for: GeneralRequest("/events"), reconnection: .never) {
+            counts.append(event.data.utf8.count)
+        }
+        for try await line in try await agent.bytes(for: GeneralRequest("/lines")).lines { counts.append(line.utf8.count) }
+        for try await line in try await agent.bytes(for: GeneralRequest("/lines")).jsonLines(of: String.self) {
+            counts.append(line.utf8.count)
+        }
+        #expect(counts == [3 << 20, 2 + 3 << 20, 3 << 20])
+    }
+
     @Test func aRedirectIsFollowedByEachConnection() async throws {
         defer { server.stop() }
         server.on(.get, "/events", .redirect(to: "/moved"))

@@ -107,7 +107,7 @@ struct DuplicateTests {
         await #expect(throws: CancellationError.self) { try await tasks[0].value }
         rig.gate.open()
         await rig.clock.waitForSleepers(1)
-        rig.clock.advance(by: .seconds(5))
+        rig.clock.advanceToNextSleeper()
         #expect(try await tasks[1].value == 7)
         #expect(try await tasks[2].value == 7)
         func words(_ log: EventNames) -> [String] {

@@ -114,6 +114,88 @@ struct ThrottlePermitsTests: ThrottleSuite {
         #expect(try await other.value == 7)
     }
 
+    private func get(_ user: String, _ path: String = "/x") -> GeneralRequest<DefaultFormatter<Int>> {
+        AdmissionBench.get(path).authorization(.bearer(user))
+    }
+
+    @Test(arguments: [true, false])
+    func usersQuotaThatIsUsedUpDelaysThatUserOnlyIfAskedFor(waitsForReset: Bool) async throws {
+        let throttle = Throttle(maximumPerHost: 8, waitsForReset: waitsForReset)
+        let (agent, wire) = rig(throttle) { request in
+            guard request.url.path() == "/last" else { return .json("7") }
+            return .json("7", headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"])
+        }
+        _ = try await agent.send(get("ada", "/last"))
+        #expect(try await agent.send(get("bob")) == 7)
+        let tasks = (0..<20).map { _ in start(agent, get("ada")) }
+        if waitsForReset {
+            await clock.waitForSleepers(20)
+            #expect(wire.arrivals.count == 2)
+            clock.advance(by: .milliseconds(29_999))
+            #expect(clock.sleeperCount == 20)
+            while clock.sleeperCount > 0 {
+                clock.advanceToNextSleeper()
+                await Task.yield()
+            }
+        }
+        for task in tasks { #expect(try await task.value == 7) }
+        let waited = wire.arrivals.dropFirst(2)
+        #expect(waited.count == 20)
+        if waitsForReset {
+            #expect(waited.allSatisfy { $0 >= .seconds(30) && $0 <= .seconds(33) }, "\(waited)")
+            #expect(Set(waited).count > 5, "spread")
+        } else {
+            #expect(waited.allSatisfy { $0 == .zero })
+        }
+    }
+
+    @Test func usedQuotaDelaysForAMinuteAtMostAndACancellationEndsTheWait() async throws {
+        let (agent, wire) = rig(Throttle(waitsForReset: true)) { _ in
+            .json("7", headers: ["RateLimit-Remaining": "0", "RateLimit-Reset": "3600"])
+        }
+        _ = try await agent.send(get("ada"))
+        let tasks = [start(agent, get("ada")), start(agent, get("ada"))]
+        await clock.waitForSleepers(2)
+        tasks[0].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        clock.advance(by: .seconds(65))
+        #expect(try await tasks[1].value == 7)
+        #expect(wire.arrivals == [.zero, .seconds(65)])
+    }
+
+    @Test(arguments: [true, false])
+    func a403ThatReportsALimitDelaysItsHost(hasDelay: Bool) async throws {
+        let (agent, wire) = rig(Throttle(maximumPerHost: 8)) { request in
+            guard request.url.path() == "/limited" else { return .json("7") }
+            return .status(403, headers: hasDelay ? ["Retry-After": "30"] : [:])
+        }
+        await #expect(throws: NetworkError.self) { try await agent.send(AdmissionBench.get("/limited")) }
+        let task = start(agent, AdmissionBench.get("/x"))
+        if hasDelay {
+            await waitForQueue(agent, 1)
+            clock.advance(by: .seconds(30))
+        }
+        #expect(try await task.value == 7)
+        #expect(wire.arrivals == [.zero, hasDelay ? .seconds(30) : .zero])
+    }
+
+    /// A session that counts a 403 as unauthorized repeats the request at once with a new token.
+    @Test func a403ThatIsUnauthorizedGoesToTheSession() async throws {
+        let transport = TokenTransport { request in
+            guard request.headers["Authorization"] == "Bearer old" else { return nil }
+            return .jsonResponse("1", status: 403, headers: ["Retry-After": "30"])
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.unauthorizedResponse = UnauthorizedResponse(statusCodes: [401, 403])
+        let rig = AuthenticationRig(authenticator, transport: transport) {
+            $0.throttle = Throttle(maximumPerHost: 4)
+            $0.retryPolicy = .standard
+        }
+        #expect(try await rig.get() == 7)
+        #expect(authenticator.refreshCount == 1)
+        #expect(transport.shown == ["Bearer old", "Bearer new1"])
+    }
+
     /// Cancellation handlers of a user's own code may block.
     @Test func permitIsReleasedBeforeTheCodeThatHoldsItIsCancelled() async throws {
         struct Deaf: Interceptor {

@@ -96,6 +96,23 @@ import Testing
         #expect(queue.value.running == 0)
     }
 
+    @Test func waitersForTheEndOfAPauseAreSpreadOverATime() {
+        queue.value.pause("a", until: .seconds(20), spread: .seconds(2))
+        let unlimited = Throttle(maximumPerHost: 100)
+        for id in 0..<5 { queue.enter(id, .normal, "a", unlimited) }
+        var starts: [Duration] = []
+        while let wake = queue.value.wake {
+            #expect(queue.next(at: wake - .nanoseconds(1)) == nil)
+            #expect(queue.next(at: wake) == starts.count)
+            starts.append(wake)
+        }
+        #expect(starts == [20_000, 20_500, 21_000, 21_500, 22_000].map { .milliseconds($0) })
+        #expect(queue.start("a", unlimited, at: .seconds(22)))
+        // Without others that wait, one does not wait for the others' time.
+        queue.value.pause("b", until: .seconds(30), spread: .seconds(3))
+        for _ in 0..<3 { #expect(queue.start("b", unlimited, at: .seconds(30))) }
+    }
+
     @Test func cancelledWaiterIsSkippedAndRemoved() {
         #expect(queue.start("a"))
         for id in 0..<10_000 { queue.enter(id) }

@@ -55,8 +55,12 @@ import Testing
         ("__Host-a=1; Secure", "https://a.example/", false),
         ("__HOST-a=1; Secure; Path=/x", "https://a.example/", false),
         ("__Host-a=1; Secure; Path=/; Domain=a.example", "https://a.example/", false),
-        ("a=1; Secure", "http://a.example/", false),
-        ("a=1; Secure", "https://a.example/", true),
+        ("a=1; Secure", "http://a.example/", false), ("a=1; Secure", "http://localhost/", true),
+        ("a=1; Secure", "https://a.example/", true), ("a=1; Secure", "http://x.localhost:8080/", true),
+        ("a=1; Secure", "http://127.0.0.1/", true), ("a=1; Secure", "http://127.9.9.9:1/", true),
+        ("a=1; Secure", "http://127.0.0.1.example/", false), ("a=1; Secure", "http://notlocalhost/", false),
+        ("a=1; Secure", "http://localhost.example/", false), ("a=1; Secure", "http://128.0.0.1/", false),
+        ("__Host-a=1; Secure; Path=/", "http://localhost/", true), ("__Host-a=1; Path=/", "http://localhost/", false),
     ])
     func prefixesAndSecureAreApplied(line: String, url: String, isSet: Bool) throws {
         #expect(try (Self.cookie(line, from: url) != nil) == isSet)
@@ -77,6 +81,8 @@ import Testing
         ("a=1; Path=/x/", "https://a.example/", "https://a.example/x/y", true),
         ("a=1; Path=/x/", "https://a.example/", "https://a.example/x", false),
         ("a=1; Secure", "https://a.example/", "http://a.example/", false),
+        ("a=1; Secure", "https://localhost/", "http://localhost/", true),
+        ("a=1; Secure", "http://127.0.0.1/", "http://127.0.0.1:8080/", true),
         ("a=1", "https://a.example/", "http://a.example/", true),
     ])
     func cookiesAreSentWhereTheyBelong(line: String, from: String, to: String, isSent: Bool) throws {

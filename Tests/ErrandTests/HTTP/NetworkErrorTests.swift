@@ -196,7 +196,7 @@ import Testing
         #expect(NetworkError(.other("a\nb\u{1B}")).description == #"a\nb\u{1B}"#)
     }
 
-    @Test(arguments: ["{", "[1,]", "\u{FEFF}1", "{\"secret\" 1}"])
+    @Test(arguments: ["{", "[1,]", "\u{FEFF}\u{FEFF}1", "{\"secret\" 1}"])
     func invalidJSONIsDescribedWithoutTheBody(body: String) async throws {
         let error = try #require(
             await failure { try await Rig(response: .json(body)).agent.send(GeneralRequest("/x")) } as? NetworkError

@@ -121,11 +121,43 @@ import Testing
     }
 
     @Test
-    func repeatedFieldIsIgnored() {
+    func repeatedFieldCountsIfItsLinesAreEqual() {
         var headers: HTTPHeaders = ["Retry-After": "1"]
         headers.add("retry-after", "2")
         #expect(pause(headers) == nil)
-        #expect(pause(["Retry-After": "1, 2"]) == nil)
+        headers["Retry-After"] = "7"
+        headers.add("retry-after", "7")
+        #expect(pause(headers) == .seconds(7))
+        let date = "Sun, 01 Mar 2026 12:00:40 GMT"
+        let joined: [(String, Int?)] = [
+            ("7, 7", 7), ("7,7", 7), ("\(date), \(date)", 40), ("1, 2", nil), ("7 7", nil), (",", nil),
+        ]
+        for (text, seconds) in joined {
+            #expect(pause(["Retry-After": text]) == seconds.map { Duration.seconds($0) }, "\(text)")
+        }
+    }
+
+    /// As GitHub reports an exceeded limit.
+    @Test(arguments: [
+        (["Retry-After": "7"], 7), (["Retry-After-Ms": "7000"], 7),
+        (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1772366407"], 7),
+        (["RateLimit-Remaining": "0", "RateLimit-Reset": "7"], 7),
+        (["X-Rate-Limit-Remaining": "0", "X-Rate-Limit-Reset": "7"], 7),
+        (["X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "7"], nil), (["X-RateLimit-Reset": "7"], nil),
+        (["RateLimit-Remaining": "0", "X-RateLimit-Reset": "7"], nil), (["X-RateLimit-Remaining": "0"], nil),
+        (["X-RateLimit-Retry-After": "7"], nil), (["X-RateLimit-Remaining": "0", "Retry-After": "7"], 7), ([:], nil),
+    ] as [(HTTPHeaders, Int?)])
+    func a403IsALimitOnlyIfItStatesWhenItEnds(_ headers: HTTPHeaders, _ seconds: Int?) {
+        #expect(pause(headers, status: 403) == seconds.map { Duration.seconds($0) })
+        let response = RawResponse(statusCode: 403, headers: headers, url: URL(filePath: "/x"))
+        #expect(RetryAfter.isLimit(response) == (seconds != nil))
+        #expect(NetworkError(.status(403), response: response).facts.isTransient == (seconds != nil))
+    }
+
+    @Test func aSpreadIsATenthOfTheWaitAndAtMostFiveSeconds() {
+        #expect(RetryAfter.spread(of: .seconds(2)) == .milliseconds(200))
+        #expect(RetryAfter.spread(of: .seconds(3600)) == .seconds(5))
+        #expect(RetryAfter.spread(of: .zero) == .zero)
     }
 
     @Test(arguments: [(413, true), (429, true), (503, true), (408, false), (500, false), (502, false), (504, false)])

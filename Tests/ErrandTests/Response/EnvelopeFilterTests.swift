@@ -87,7 +87,7 @@ import Testing
         #"{"code":0 "data":1}"#,
         #"{"code":0,"code":1,"data":{"id":7}}"#, #"{"code":1,"c\u006fde":0,"data":{"id":7}}"#,
         #"{"code":0,"data":{"id":7},"\u0064ata":{"id":8}}"#, #"{"code":0,"msg":"a","m\u0073g":"b","data":{"id":7}}"#,
-        "\u{FEFF}{\"code\":0,\"data\":{\"id\":7}}",
+        "\u{FEFF}\u{FEFF}{\"code\":0,\"data\":{\"id\":7}}", "\u{FEFF}",
     ])
     func invalidEnvelopeIsAnError(body: String) async throws {
         let error = try #require(await failure { try await send(.json(body)) } as? NetworkError, "\(body)")

@@ -48,8 +48,19 @@ import Testing
 
     @Test
     func a413IsRetriedOnlyWithRetryAfter() {
-        #expect(decision(Self.status(413, ["Retry-After": "2"])) == .retry(after: .seconds(2), because: .status(413)))
+        #expect(decision(Self.status(413, ["Retry-After": "2"])) == .retry(after: .milliseconds(2_100), because: .status(413)))
         #expect(decision(Self.status(413, ["Retry-After": "later"])) == .stop(.noServerDelay))
+    }
+
+    @Test(arguments: [429, 503, 403])
+    func a403ThatReportsALimitIsRetriedAsA429Is(_ code: Int) {
+        let limit = Self.status(403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1772366410"])
+        let policy = RetryPolicy(statusCodes: [code])
+        let retry = RetryDecision.retry(after: .milliseconds(10_500), because: .status(403))
+        #expect(decision(limit, policy: policy) == (code == 503 ? .stop(.finalFailure) : retry))
+        let hour = Self.status(403, ["Retry-After": "3600"])
+        let isFinal = RetryDecision.stop(code == 503 ? .finalFailure : .serverTiming(.seconds(3600)))
+        #expect(decision(hour, policy: policy) == isFinal)
     }
 
     private static let connectionFaults: [NetworkError.Reason] = [

@@ -79,11 +79,12 @@ struct RetryLoopTests {
     }
 
     @Test
-    func retryAfterIsAppliedExactly() async throws {
+    func retryAfterIsAMinimum() async throws {
         let rig = RetryRig { number, _ in RetryRig.status(number == 1 ? 429 : 200, ["Retry-After": "17"]) }
         try await rig.agent.send(request())
-        #expect(rig.events.retries.map(\.pause) == [.seconds(17)])
-        #expect(rig.clock.now.offset == .seconds(17))
+        let pauses = rig.events.retries.map(\.pause)
+        #expect(pauses.count == 1 && pauses.allSatisfy { $0 >= .seconds(17) && $0 <= .milliseconds(18_700) })
+        #expect(rig.clock.now.offset == pauses.first)
     }
 
     @Test

@@ -35,12 +35,13 @@ import Testing
     }
 
     @Test
-    func retryAfterIsExactAndWithoutJitter() {
+    func retryAfterIsNeverShortenedAndSpreadOverATenth() {
         let policy = RetryPolicy.standard
-        for unit in [0, 0.3, 0.9] {
-            #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(7), unit: unit) == .seconds(7))
+        for (unit, tenth, most) in [(-1.0, 0, 0), (0, 0, 0), (0.5, 350, 2_500), (1, 700, 5_000), (9, 700, 5_000)] {
+            let (short, long) = (Duration.milliseconds(7_000 + tenth), Duration.milliseconds(60_000 + most))
+            #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(7), unit: unit) == short)
             #expect(policy.delay(afterAttempt: 2, retryAfter: .zero, unit: unit) == .zero)
-            #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(60), unit: unit) == .seconds(60))
+            #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(60), unit: unit) == long)
             #expect(policy.delay(afterAttempt: 1, retryAfter: .milliseconds(60_001), unit: unit) == nil)
         }
     }

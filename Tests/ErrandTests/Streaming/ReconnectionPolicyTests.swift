@@ -26,6 +26,14 @@ import Testing
         #expect(delay(.seconds(5)) == .seconds(5))
         #expect(delay(.zero) == .seconds(1))
         #expect(delay(.seconds(3600)) == .seconds(20))
+        #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(5), unit: 0.5) == .seconds(5.25))
+    }
+
+    @Test(arguments: [true, false])
+    func a403IsTemporaryIfItReportsALimit(hasDelay: Bool) throws {
+        let url = try #require(URL(string: "https://a.example/"))
+        let response = RawResponse(statusCode: 403, headers: hasDelay ? ["Retry-After": "5"] : [:], url: url)
+        #expect(policy.isTemporary(NetworkError(.status(403), response: response)) == hasDelay)
     }
 
     @Test func valuesAreLimitedToTheirRanges() {

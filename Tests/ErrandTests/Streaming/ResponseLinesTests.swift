@@ -58,6 +58,7 @@ import Testing
         ("iso-2022-jp", Data([0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42, 0x0A, 0x61]), ["日", "a"]),
         ("UTF8", Data("ä\nö".utf8), ["ä", "ö"]), ("utf-8", Data("\u{FEFF}a\n\u{FEFF}b\n".utf8), ["a", "\u{FEFF}b"]),
         ("utf-8", Data("\u{FEFF}\na".utf8), ["", "a"]), ("latin1", Data([0x93, 0x0A, 0x80, 0x0A]), ["“", "€"]),
+        ("klingon", Data("ä\nö".utf8), ["ä", "ö"]),
     ])
     func linesAreInTheCharsetOfTheResponse(charset: String, body: Data, expected: [String]) async throws {
         let rig = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)"))
@@ -68,7 +69,8 @@ import Testing
 
     @Test(arguments: [
         ("utf-16", Data("a\nb".utf8)), ("utf-16le", Data([0x61, 0, 0x0A, 0, 0x62, 0])), ("UTF-32", Data("a\n".utf8)),
-        ("klingon", Data("a\n".utf8)), ("gbk", Data([0xE4, 0x0A])), ("shift_jis", Data([0x83, 0x0A])),
+        ("klingon", Data([0xE4, 0x0A])), ("utf-7", Data("a\n".utf8)), ("gbk", Data([0xE4, 0x0A])),
+        ("shift_jis", Data([0x83, 0x0A])),
     ])
     func aCharsetThatCannotBeReadInLinesIsAnError(charset: String, body: Data) async throws {
         let rig = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)"))
@@ -103,7 +105,7 @@ import Testing
         #expect(items == [1, 2])
     }
 
-    @Test(arguments: ["{", #"{"itemID":"x"}"#, #"{"itemID":1} 2"#, #"{"itemID":1}}"#, "\u{FEFF}{}"])
+    @Test(arguments: ["{", #"{"itemID":"x"}"#, #"{"itemID":1} 2"#, #"{"itemID":1}}"#, "\u{FEFF}\u{FEFF}{}"])
     func aLineThatCannotBeDecodedIsNamed(line: String) async throws {
         let rig = Rig(response: .text("{\"itemID\":1}\n\n\(line)\n{\"itemID\":2}"))
         var items = try await rig.agent.bytes(for: export()).jsonLines(of: Item.self).makeAsyncIterator()

@@ -54,8 +54,9 @@ public struct JSONRPCBatchFilter: ResponseFilter, Hashable {
         if response.body.isEmpty, response.failure == nil, isNotification || response.hasNoBody(to: context.method) {
             return Payload(Self.noResponses, of: Self.noResponses)
         }
+        var response = response
         do {
-            if let envelope = try JSONRPCFilter.members.open(response) {
+            if let envelope = try JSONRPCFilter.members.open(&response) {
                 _ = try single.open(envelope, expected: nil)
                 throw NetworkError(.envelope("the response to a JSON-RPC batch is a single result"), response: response)
             }
@@ -117,7 +118,7 @@ public struct JSONRPCResponses: Sendable {
             var single = response
             single.body = payload.data[range]
             single.isGuarded = true
-            guard let envelope = try JSONRPCFilter.members.open(single) else {
+            guard let envelope = try JSONRPCFilter.members.open(&single) else {
                 throw NetworkError(.envelope("a response of a JSON-RPC batch is not an object"))
             }
             guard let id = envelope["id"].flatMap(JSONRPCID.init) else {

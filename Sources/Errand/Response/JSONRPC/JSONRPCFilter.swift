@@ -43,7 +43,10 @@ public struct JSONRPCFilter: ResponseFilter, Hashable {
             return .null(in: response.body)
         }
         do {
-            guard let envelope = try Self.members.open(response) else { throw mistake("it is no object", in: response) }
+            var response = response
+            guard let envelope = try Self.members.open(&response) else {
+                throw mistake("it is no object", in: response)
+            }
             return try open(envelope, expected: expected)
         } catch let error as NetworkError {
             throw response.failure ?? error
