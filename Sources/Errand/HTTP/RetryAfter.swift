@@ -85,8 +85,9 @@ enum RetryAfter {
         return nil
     }
 
-    /// Returns what is left of a reset field's quota, or `nil` if it is not known. Above zero, another limit was exceeded, or
-    /// none.
+    /// Returns what is left of a reset field's quota, or `nil` if it is not known.
+    ///
+    /// Above zero, another limit was exceeded, or none.
     private static func remaining(of reset: String, _ headers: HTTPHeaders) -> Duration? {
         single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers).flatMap { Number($0)?.duration }
     }

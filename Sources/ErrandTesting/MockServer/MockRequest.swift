@@ -45,7 +45,9 @@ public struct MockRequest: Sendable {
     /// The items of a form in their order: the parts of a `multipart/form-data` body, or the items of any other body, such as
     /// `application/x-www-form-urlencoded`, decoded like ``queryItems``.
     public var formItems: [MockFormItem] {
-        if let parts = headers["Content-Type"].flatMap({ MockFormItem.parts(of: body, contentType: $0) }) { return parts }
+        if let parts = headers["Content-Type"].flatMap({ MockFormItem.parts(of: body, contentType: $0) }) {
+            return parts
+        }
         return MockRequest.items(text).map { MockFormItem(name: $0.name, data: Data($0.value.utf8)) }
     }
 

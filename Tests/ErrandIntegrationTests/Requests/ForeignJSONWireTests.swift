@@ -28,7 +28,9 @@ struct ForeignJSONWireTests {
             let formatter = JSONFormatter<Named>(decoder: LosslessJSONDecoder())
             return try await $0.send(request.formatted(by: formatter)).name
         },
-        Way(testDescription: "JSONValue", body: plain) { try await $0.get("/x", as: JSONValue.self)["name"]?.string ?? "" },
+        Way(testDescription: "JSONValue", body: plain) {
+            try await $0.get("/x", as: JSONValue.self)["name"]?.string ?? ""
+        },
         Way(testDescription: "path", body: plain) { try await $0.send(request.expecting(String.self, at: "name")) },
         Way(testDescription: "shape", body: plain) {
             let shaped = request.acceptance(Acceptance(shape: ["name": .string(minimumLength: 1)]))

@@ -21,9 +21,11 @@ struct LimitWireTests {
         return times[1] - times[0]
     }
 
-    @Test(arguments: [
-        ["Retry-After": "1"], ["Retry-After-Ms": "1000"], ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"],
-    ] as [HTTPHeaders])
+    @Test(
+        arguments: [
+            ["Retry-After": "1"], ["Retry-After-Ms": "1000"], ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"],
+        ] as [HTTPHeaders]
+    )
     func a403ThatStatesADelayIsRetriedAfterIt(headers: HTTPHeaders) async throws {
         defer { server.stop() }
         server.enqueue(.status(403, headers: headers), .text("ready"))
@@ -40,10 +42,13 @@ struct LimitWireTests {
         #expect(Date().timeIntervalSince1970 >= Double(reset) - 0.01)
     }
 
-    @Test(arguments: [
-        ([:], nil), (["X-RateLimit-Remaining": "59", "X-RateLimit-Reset": "1"], nil), (["X-RateLimit-Reset": "1"], nil),
-        (["Retry-After": "3600"], "the server requires"),
-    ] as [(HTTPHeaders, String?)])
+    @Test(
+        arguments: [
+            ([:], nil), (["X-RateLimit-Remaining": "59", "X-RateLimit-Reset": "1"], nil),
+            (["X-RateLimit-Reset": "1"], nil),
+            (["Retry-After": "3600"], "the server requires"),
+        ] as [(HTTPHeaders, String?)]
+    )
     func anyOther403IsFinal(headers: HTTPHeaders, advice: String?) async throws {
         defer { server.stop() }
         server.enqueue(.status(403, headers: headers), .text("ready"))

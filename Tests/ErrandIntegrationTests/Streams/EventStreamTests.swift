@@ -79,7 +79,11 @@ struct EventStreamTests {
 
     @Test func leavingAStreamWithinAnEventReportsNothing() async throws {
         defer { server.stop() }
-        server.on(.get, "/events", events("data: a\n\ndata: b\ndata: c").dripping(9, every: .milliseconds(20)).chunked())
+        server.on(
+            .get,
+            "/events",
+            events("data: a\n\ndata: b\ndata: c").dripping(9, every: .milliseconds(20)).chunked()
+        )
         let reports = Lock(0)
         let request = GeneralRequest("/events").accessory { event in
             if case .didDiagnose = event { reports.withLock { $0 += 1 } }
@@ -97,12 +101,16 @@ struct EventStreamTests {
         let text = String(repeating: "x", count: 3 << 20)
         server.on(.get, "/events", events("data: \(text)\n\n"))
         server.on(.get, "/lines", .text("\"\(text)\"\n"))
-        for try await event in try await agent.bytes(for: GeneralRequest("/events")).events { #expect(event.data == text) }
+        for try await event in try await agent.bytes(for: GeneralRequest("/events")).events {
+            #expect(event.data == text)
+        }
         var counts: [Int] = []
         for try await event in agent.events(for: GeneralRequest("/events"), reconnection: .never) {
             counts.append(event.data.utf8.count)
         }
-        for try await line in try await agent.bytes(for: GeneralRequest("/lines")).lines { counts.append(line.utf8.count) }
+        for try await line in try await agent.bytes(for: GeneralRequest("/lines")).lines {
+            counts.append(line.utf8.count)
+        }
         for try await line in try await agent.bytes(for: GeneralRequest("/lines")).jsonLines(of: String.self) {
             counts.append(line.utf8.count)
         }

@@ -138,15 +138,18 @@ import Testing
     }
 
     /// As GitHub reports an exceeded limit.
-    @Test(arguments: [
-        (["Retry-After": "7"], 7), (["Retry-After-Ms": "7000"], 7),
-        (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1772366407"], 7),
-        (["RateLimit-Remaining": "0", "RateLimit-Reset": "7"], 7),
-        (["X-Rate-Limit-Remaining": "0", "X-Rate-Limit-Reset": "7"], 7),
-        (["X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "7"], nil), (["X-RateLimit-Reset": "7"], nil),
-        (["RateLimit-Remaining": "0", "X-RateLimit-Reset": "7"], nil), (["X-RateLimit-Remaining": "0"], nil),
-        (["X-RateLimit-Retry-After": "7"], nil), (["X-RateLimit-Remaining": "0", "Retry-After": "7"], 7), ([:], nil),
-    ] as [(HTTPHeaders, Int?)])
+    @Test(
+        arguments: [
+            (["Retry-After": "7"], 7), (["Retry-After-Ms": "7000"], 7),
+            (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1772366407"], 7),
+            (["RateLimit-Remaining": "0", "RateLimit-Reset": "7"], 7),
+            (["X-Rate-Limit-Remaining": "0", "X-Rate-Limit-Reset": "7"], 7),
+            (["X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "7"], nil), (["X-RateLimit-Reset": "7"], nil),
+            (["RateLimit-Remaining": "0", "X-RateLimit-Reset": "7"], nil), (["X-RateLimit-Remaining": "0"], nil),
+            (["X-RateLimit-Retry-After": "7"], nil), (["X-RateLimit-Remaining": "0", "Retry-After": "7"], 7),
+            ([:], nil),
+        ] as [(HTTPHeaders, Int?)]
+    )
     func a403IsALimitOnlyIfItStatesWhenItEnds(_ headers: HTTPHeaders, _ seconds: Int?) {
         #expect(pause(headers, status: 403) == seconds.map { Duration.seconds($0) })
         let response = RawResponse(statusCode: 403, headers: headers, url: URL(filePath: "/x"))

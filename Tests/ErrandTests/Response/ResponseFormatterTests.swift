@@ -77,7 +77,6 @@ import Testing
         #expect(try await plain.get("/x", as: User?.self) == nil)
     }
 
-
     @Test func anyJSONIsAJSONValue() async throws {
         let model = try await agent(#"{"b":[1.50,null,true],"a":"x"}"#).send(request)
         #expect(model.object?.names == ["b", "a"])

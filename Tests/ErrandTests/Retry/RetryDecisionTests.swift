@@ -48,7 +48,10 @@ import Testing
 
     @Test
     func a413IsRetriedOnlyWithRetryAfter() {
-        #expect(decision(Self.status(413, ["Retry-After": "2"])) == .retry(after: .milliseconds(2_100), because: .status(413)))
+        #expect(
+            decision(Self.status(413, ["Retry-After": "2"]))
+                == .retry(after: .milliseconds(2_100), because: .status(413))
+        )
         #expect(decision(Self.status(413, ["Retry-After": "later"])) == .stop(.noServerDelay))
     }
 
