@@ -123,7 +123,8 @@ import Testing
         let send = Task { try await agent.send(GeneralRequest("/x")) }
         await clock.waitForSleepers()
         #expect(transport.requestCount == 1)
-        clock.advanceToNextSleeper()
+        let delay = try #require(clock.advanceToNextSleeper())
+        #expect(delay >= .seconds(20) && delay <= .seconds(22))
         await #expect(throws: NetworkError.self) { try await send.value }
         #expect(transport.requestCount == 2)
     }

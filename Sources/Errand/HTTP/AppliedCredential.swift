@@ -58,8 +58,8 @@ struct AppliedCredential: Sendable, Hashable {
         !added.isEmpty && Self.segments(of: url.path()).contains { added.contains(Self.decoded($0)) }
     }
 
-    /// Returns a URL without its fragment and the credential, for what is written to disk, and for links, because it is added to the next
-    /// request too.
+    /// Returns a URL without its fragment and the credential, for what is written to disk, and for links, because it is added
+    /// to the next request too.
     func removed(from url: URL) -> URL {
         // A URL that was sent or received can be parsed.
         guard isInURL, var parts = try? URLParts(absolute: url.absoluteString) else { return url.withoutFragment }

@@ -20,8 +20,8 @@ public struct RawResponse: Sendable {
     /// The credential that a session has added to the last request, which may be a part of ``url``.
     var credential: AppliedCredential { notes.value.credential }
 
-    /// The URL to write to disk, without its fragment and the credential of a session; after a redirect, whose URL may contain it anywhere, only
-    /// the origin.
+    /// The URL to write to disk, without its fragment and the credential of a session; after a redirect, whose URL may contain
+    /// it anywhere, only the origin.
     var storedURL: URL {
         guard credential.isInURL, !redirects.isEmpty else { return credential.removed(from: url) }
         return URL(string: url.origin.description + "/") ?? url

@@ -25,8 +25,8 @@ enum RetryAfter {
     /// Returns the delay that the server requests, or `nil` if it requests none or the fields are malformed.
     ///
     /// Each field may contain a number of seconds or a date, `Retry-After-Ms` a number of milliseconds, and a reset field the
-    /// milliseconds since 1970; a malformed or repeated
-    /// field is ignored. Reads each byte once or twice, whatever the content. Source: RFC 9110, section 10.2.3.
+    /// milliseconds since 1970; a malformed field is ignored, and so is one with lines that differ. Reads each byte once or
+    /// twice, whatever the content. Source: RFC 9110, section 10.2.3.
     ///
     /// - Parameters:
     ///   - statusCode: The status of the response.

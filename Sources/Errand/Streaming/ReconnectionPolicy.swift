@@ -2,13 +2,14 @@ internal import Foundation
 
 /// The rules for reconnecting to a stream of server-sent events.
 ///
-/// A stream reconnects after every failure that may be temporary: the server ended the response, the connection was
-/// lost, idle or could not be made, the status is 408, 429, 500 to 599, or a 403 that reports an exceeded limit (see
-/// ``RetryPolicy/statusCodes``), the refresh of a credential failed for such a reason, or a ``CircuitBreaker`` or ``Limits/minimumInterval`` rejected the connection. Every other failure is final,
-/// such as another status of 400 to 499, another content type, an event that is too large, or an expired deadline. A
-/// delay that the server or the rejecting policy states is respected. The policy applies after the first accepted
-/// header section; until then, the request's ``RetryPolicy`` does. A request whose method is not safe is not sent again
-/// after a complete response, and a request that may not be sent twice is never sent again.
+/// A stream reconnects after every failure that may be temporary: the server ended the response, the connection was lost,
+/// idle or could not be made, the status is 408, 429, 500 to 599, or a 403 that reports an exceeded limit (see
+/// ``RetryPolicy/statusCodes``), the refresh of a credential failed for such a reason, or a ``CircuitBreaker`` or
+/// ``Limits/minimumInterval`` rejected the connection. Every other failure is final, such as another status of 400 to
+/// 499, another content type, an event that is too large, or an expired deadline. A delay that the server or the
+/// rejecting policy states is respected. The policy applies after the first accepted header section; until then, the
+/// request's ``RetryPolicy`` does. A request whose method is not safe is not sent again after a complete response, and a
+/// request that may not be sent twice is never sent again.
 public struct ReconnectionPolicy: Sendable, Hashable {
     /// The maximum number of reconnections in succession that fail before an accepted header section; the failure of the last one
     /// ends the stream.

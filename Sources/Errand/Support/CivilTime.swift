@@ -1,8 +1,8 @@
 /// A time of the Gregorian calendar in UTC, read from text and written to it without locale or formatter.
 ///
-/// Patterns use the codes of `strptime`: `%a` and `%A` for a weekday, short and long, `%b` and `%m` for a month by
-/// name and by number, `%d` for a day, `%e` for a day with a space or nothing in place of a zero, `%Y` and `%y` for a year of four digits
-/// and of two, and `%T` for a time of day.
+/// Patterns use the codes of `strptime`: `%a` and `%A` for a weekday, short and long, `%b` and `%m` for a month by name
+/// and by number, `%d` for a day, `%e` for a day with a space or nothing in place of a zero, `%Y` and `%y` for a year of
+/// four digits and of two, and `%T` for a time of day.
 struct CivilTime: Sendable {
     var year = 1970
     var month = 1

@@ -172,5 +172,6 @@ struct StatusFirstTests {
         #expect(try await receive(way, by: agent()) == Data("fine".utf8))
         let response = try await agent().response(for: get)
         #expect(response.headers["Content-Encoding"] == name)
+        try await agent().send(GeneralRequest("/x").expecting(Void.self))
     }
 }

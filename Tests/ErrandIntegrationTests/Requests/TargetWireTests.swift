@@ -8,8 +8,8 @@ import Testing
 /// 2.4).
 @Suite(.limit(seconds: 120)) struct TargetWireTests {
     enum Way: String, CaseIterable, Sendable {
-        case redirect, redirectOfAStream, redirectOfADownload, page, anchor, invalidation, invalidationByContentLocation
-        case contentLocation, nextInJSON
+        case redirect, redirectOfAStream, redirectOfADownload, redirectOfARetry, storedRedirect, page, storedPage, anchor
+        case invalidation, invalidationByContentLocation, contentLocation, nextInJSON
     }
 
     /// A target as a server writes it, and as it is requested.
@@ -37,7 +37,7 @@ import Testing
         let (written, requested) = target
         let fields: HTTPHeaders =
             switch way {
-            case .page: ["Link": "<\(written)>; rel=\"next\""]
+            case .page, .storedPage: ["Link": "<\(written)>; rel=\"next\"", "Cache-Control": "max-age=60"]
             case .anchor: ["Link": "</next>; rel=next; anchor=\"\(written)\""]
             case .contentLocation: ["Content-Location": written, "Cache-Control": "max-age=60"]
             default: [:]
@@ -51,7 +51,7 @@ import Testing
             case (_, "/start") where way == .nextInJSON:
                 let next = "http://\(request.headers["Host"] ?? "")\(written)"
                 return .json((["next": .string(next)] as JSONValue).description)
-            case (_, "/start") where way == .page: return .json("1", headers: fields)
+            case (_, "/start") where way == .page || way == .storedPage: return .json("1", headers: fields)
             case (_, "/start"): return .status(302, headers: ["Location": written])
             case (_, requested): return .json("2", headers: way == .anchor ? fields : ["Cache-Control": "max-age=60"])
             default: return .json("3")
@@ -69,7 +69,15 @@ import Testing
             let file = FileManager.default.temporaryDirectory.appending(path: "errand-target-\(UUID())")
             defer { try? FileManager.default.removeItem(at: file) }  // What is left over is only a temporary file.
             #expect(try await agent.download(start, to: file).byteCount == 1)
-        case .page:
+        case .redirectOfARetry:
+            server.enqueue(.status(503, headers: ["Retry-After": "0"]))
+            #expect(try await agent.send(start.retryPolicy(.standard)) == 2)
+        case .storedRedirect:
+            let stored = start.cachePolicy(.cacheElseNetwork(maxAge: .seconds(60)))
+            let urls = [try await agent.response(for: stored).url, try await agent.response(for: stored).url]
+            #expect(urls[0] == urls[1] && urls[0].absoluteString.hasSuffix(requested) && server.requestCount == 2)
+        case .page, .storedPage:
+            if way == .storedPage { _ = try await agent.send(start) }
             var models: [Int] = []
             for try await page in agent.pages(of: start, upTo: .requests(2)) { models.append(page.model) }
             #expect(models == [1, 2])

@@ -85,16 +85,20 @@ import Testing
         var itemID: Int
     }
 
-    @Test func jsonLinesAreDecodedOneByOneWithTheConfigsDecoder() async throws {
+    @Test(arguments: [true, false])
+    func jsonLinesAreDecodedOneByOneWithTheServicesDecoderOrTheConfigs(hasOwn: Bool) async throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         struct Snake: Decodable, Sendable, Equatable { var itemId: Int }
         let rig = Rig(
-            config: .test { $0.decoder = decoder },
+            config: .test { $0.decoder = hasOwn ? JSONDecoder() : decoder },
             response: .text("{\"item_id\":1}\n\n \t\r\n{\"item_id\":2}\r\n{\"item_id\":3}")
         )
+        var service = Service(id: "s")
+        if hasOwn { service.decoder = decoder }
+        let request = GeneralRequest("/export").service(service)
         var items: [Snake] = []
-        for try await item in try await rig.agent.bytes(for: export()).jsonLines(of: Snake.self) { items.append(item) }
+        for try await item in try await rig.agent.bytes(for: request).jsonLines(of: Snake.self) { items.append(item) }
         #expect(items.map(\.itemId) == [1, 2, 3])
     }
 
