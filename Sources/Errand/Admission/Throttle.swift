@@ -9,7 +9,7 @@
 /// requests are ordered by ``Request/priority``. An agent counts all requests with any limit, by any config or service,
 /// and no others.
 public struct Throttle: Sendable, Hashable {
-    let isInherited: Bool
+    private(set) var isInherited = false
 
     /// The maximum number of requests to one host at once, at least 1, or `nil` for no limit.
     public let maximumPerHost: Int?
@@ -28,10 +28,14 @@ public struct Throttle: Sendable, Hashable {
     public let waitsForReset: Bool
 
     /// Uses the config's throttle, then ``unlimited``.
-    public static let inherited = Throttle(isInherited: true, nil, nil, nil, false)
+    public static let inherited: Throttle = {
+        var throttle = Throttle()
+        throttle.isInherited = true
+        return throttle
+    }()
 
     /// The library default: no request waits.
-    public static let unlimited = Throttle(isInherited: false, nil, nil, nil, false)
+    public static let unlimited = Throttle()
 
     /// Creates a throttle.
     ///
@@ -48,21 +52,10 @@ public struct Throttle: Sendable, Hashable {
         rate: Rate? = nil,
         waitsForReset: Bool = false
     ) {
-        self.init(isInherited: false, maximumPerHost, maximumInTotal, rate, waitsForReset)
-    }
-
-    private init(
-        isInherited: Bool,
-        _ maximumPerHost: Int?,
-        _ maximumInTotal: Int?,
-        _ rate: Rate?,
-        _ waitsForReset: Bool
-    ) {
-        self.waitsForReset = waitsForReset
-        self.isInherited = isInherited
         self.maximumPerHost = maximumPerHost.map { max(1, $0) }
         self.maximumInTotal = maximumInTotal.map { max(1, $0) }
         self.rate = rate
+        self.waitsForReset = waitsForReset
     }
 
     /// Whether any request may have to wait.

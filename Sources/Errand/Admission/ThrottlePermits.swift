@@ -37,15 +37,9 @@ final class ThrottlePermits: Sendable {
     }
 
     private let timeline: Timeline
-    private let unit: @Sendable () -> Double
     private let state = Lock(State())
 
-    /// - Parameters:
-    ///   - timeline: Measures the waiting.
-    ///   - unit: Makes random numbers in 0..<1.
-    init(timeline: Timeline, unit: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
-        (self.timeline, self.unit) = (timeline, unit)
-    }
+    init(timeline: Timeline) { self.timeline = timeline }
 
     /// The current date, to compare a `Retry-After` date with if a response has no `Date` field.
     var date: Date { timeline.date() }
@@ -136,7 +130,7 @@ final class ThrottlePermits: Sendable {
         let began = timeline.now()
         var now = began
         while let end = state.withLock({ $0.resets[quota] }), now < end {
-            try await timeline.sleep(end + RetryAfter.spread(of: end - now) * unit())
+            try await timeline.sleep(end + RetryAfter.spread(of: end - now) * Double.random(in: 0..<1))
             now = timeline.now()
         }
         return now - began

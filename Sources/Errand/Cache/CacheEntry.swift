@@ -37,6 +37,9 @@ public struct CacheEntry: Sendable {
     /// 9110, section 8.8.2.2).
     var isWeak = false
 
+    /// Where a session had added its credential to the URL, which ``location`` does not contain.
+    var outline = CredentialOutline()
+
     /// Whether the request's veto was called; until then the entry is kept in memory only.
     var isVetted = true
 
@@ -66,6 +69,7 @@ extension CacheEntry {
     ) {
         self.method = method
         location = response.storedURL.absoluteString
+        outline = response.credential.outline
         statusCode = response.statusCode
         headers = response.headers
         body = response.body
@@ -87,7 +91,9 @@ extension CacheEntry {
     func response(for url: URL) -> RawResponse? {
         // Parsed only after a redirect: creating a URL costs more than reading the entry.
         guard let url = url.absoluteString == location ? url : URL(reference: location) else { return nil }
-        return RawResponse(statusCode: statusCode, headers: headers, body: body, url: url)
+        var response = RawResponse(statusCode: statusCode, headers: headers, body: body, url: url)
+        if !outline.isEmpty { response.notes.value.credential = AppliedCredential(outline, addedTo: url) }
+        return response
     }
 
     /// Whether a validator of this response has a meaning for a URL: if origin and path are the same (RFC 9110, section

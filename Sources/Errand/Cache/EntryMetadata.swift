@@ -13,16 +13,13 @@ extension CacheEntry {
             Int64(statusCode), requested.microseconds, received.microseconds, Int64(version), isWeak ? 1 : 0,
         ]
         for number in numbers { bytes.append(number: number) }
-        bytes.append(number: UInt32(clamping: headers.count))
-        for field in headers {
-            bytes.append(text: field.name)
-            bytes.append(text: field.value)
+        bytes.append(headers) { ($0.name, $0.value) }
+        bytes.append(vary) { ($0.name, $0.digest) }
+        guard !outline.isEmpty else { return bytes }
+        for number in [outline.place, outline.count, outline.replacedCount] {
+            bytes.append(number: UInt16(clamping: number))
         }
-        bytes.append(number: UInt32(clamping: vary.count))
-        for field in vary {
-            bytes.append(text: field.name)
-            bytes.append(text: field.digest)
-        }
+        bytes.append(outline.names.sorted()) { ($0, "") }
         return bytes
     }
 
@@ -35,8 +32,21 @@ extension CacheEntry {
             let received = reader.number(Int64.self), let version = reader.number(Int64.self),
             let weak = reader.number(Int64.self),
             let headers = reader.pairs({ HTTPHeaders.Field(name: $0, value: $1) }),
-            let vary = reader.pairs({ VaryField(name: $0, digest: $1) }), reader.isAtEnd
+            let vary = reader.pairs({ VaryField(name: $0, digest: $1) })
         else { return nil }
+        var outline = CredentialOutline()
+        if !reader.isAtEnd {
+            guard let place = reader.number(UInt16.self), let count = reader.number(UInt16.self),
+                let replacedCount = reader.number(UInt16.self), let names = reader.pairs({ name, _ in name }),
+                reader.isAtEnd
+            else { return nil }
+            outline = CredentialOutline(
+                names: Set(names),
+                place: Int(place),
+                count: Int(count),
+                replacedCount: Int(replacedCount)
+            )
+        }
         self.init(
             method: method == "GET" ? .get : HTTPMethod(rawValue: method),
             location: location,
@@ -50,7 +60,8 @@ extension CacheEntry {
             scope: scope,
             user: user,
             vary: vary,
-            isWeak: weak == 1
+            isWeak: weak == 1,
+            outline: outline
         )
     }
 }
@@ -73,6 +84,15 @@ extension [UInt8] {
     fileprivate mutating func append(text: String) {
         append(number: UInt32(clamping: text.utf8.count))
         append(contentsOf: text.utf8)
+    }
+
+    fileprivate mutating func append<Item>(_ list: some Collection<Item>, pair: (Item) -> (String, String)) {
+        append(number: UInt32(clamping: list.count))
+        for element in list {
+            let (first, second) = pair(element)
+            append(text: first)
+            append(text: second)
+        }
     }
 }
 

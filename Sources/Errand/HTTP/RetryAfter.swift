@@ -92,17 +92,17 @@ enum RetryAfter {
         single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers).flatMap { Number($0)?.duration }
     }
 
-    /// Returns the value of a field, or `nil` if there is none or its lines differ; two equal lines, which URLSession joins by a
-    /// comma, are one.
+    /// Returns the value of a field, or `nil` if there is none.
+    ///
+    /// Two equal lines, which URLSession joins by a comma, are one. Lines that differ are no number and no date.
     private static func single(_ name: String, in headers: HTTPHeaders) -> String? {
-        let values = headers.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
-        guard let first = values.first, !values.contains(where: { $0 != first }) else { return nil }
-        let bytes = first.utf8
-        let half = max(0, bytes.count - 1) / 2
+        guard headers.contains(name) else { return nil }
+        let bytes = headers.values(for: name).joined(separator: ",").utf8
+        let half = bytes.prefix(max(0, bytes.count - 1) / 2)
         let isDouble =
-            bytes.prefix(half).elementsEqual(bytes.suffix(half))
-            && bytes.dropFirst(half).dropLast(half).trimming().elementsEqual(CollectionOfOne(UInt8(ascii: ",")))
-        return isDouble ? String(Substring(bytes.prefix(half))) : first
+            bytes.suffix(half.count).elementsEqual(half)
+            && bytes.dropFirst(half.count).dropLast(half.count).trimming().elementsEqual(",".utf8)
+        return String(Substring(isDouble ? half : bytes[...]))
     }
 
     /// Returns the time since 1970 by the server's clock, if the response has a `Date`.

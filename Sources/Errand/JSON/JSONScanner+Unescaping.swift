@@ -94,11 +94,7 @@ extension JSONScanner {
     @inline(never)
     private var repaired: [UInt8]? {
         var copy = Array(bytes)
-        var isRepaired = false
-        if copy.starts(with: [0xEF, 0xBB, 0xBF]) {
-            for index in 0..<3 { copy[index] = 0x20 }
-            isRepaired = true
-        }
+        if copy.starts(with: [0xEF, 0xBB, 0xBF]) { copy.replaceSubrange(0..<3, with: [0x20, 0x20, 0x20]) }
         var index = 0
         while let start = bytes[index..<end].firstIndex(of: UInt8(ascii: "\\")) {
             index = min(start + 2, end)
@@ -111,11 +107,10 @@ extension JSONScanner {
             {
                 index = second
             } else {
-                for (offset, digit) in "fffd".utf8.enumerated() { copy[start + 2 + offset] = digit }
-                isRepaired = true
+                copy.replaceSubrange(start + 2..<start + 6, with: "fffd".utf8)
             }
         }
-        return isRepaired ? copy : nil
+        return bytes.elementsEqual(copy) ? nil : copy
     }
 }
 

@@ -8,7 +8,8 @@ import Testing
 /// 2.4).
 @Suite(.limit(seconds: 120)) struct TargetWireTests {
     enum Way: String, CaseIterable, Sendable {
-        case redirect, redirectOfAStream, redirectOfADownload, redirectOfARetry, storedRedirect, page, storedPage, anchor
+        case redirect, redirectOfAStream, redirectOfADownload, redirectOfARetry, storedRedirect, page, storedPage,
+            anchor
         case invalidation, invalidationByContentLocation, contentLocation, nextInJSON
     }
 

@@ -17,6 +17,7 @@ import Testing
         entry.variant = "user\n7"
         (entry.scope, entry.user, entry.isWeak) = ("s", "u", true)
         entry.vary = [.init(name: "accept", digest: "d"), .init(name: "x", digest: "")]
+        entry.outline = CredentialOutline(names: ["token", "é=\n", ""], place: 3, count: 2, replacedCount: 1)
         return entry
     }
 
@@ -27,7 +28,7 @@ import Testing
     @Test func whatIsWrittenIsRead() throws {
         for entry in [full(), .sample(""), .sample(String(repeating: "x", count: 100_000))] {
             let read = try #require(CacheEntry(data: entry.data(for: key), for: key))
-            #expect(same(read, entry))
+            #expect(same(read, entry) && read.outline == entry.outline)
             #expect(read.body.startIndex == 0)
         }
     }

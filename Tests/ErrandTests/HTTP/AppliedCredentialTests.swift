@@ -249,4 +249,30 @@ import Testing
         let url = try #require(URL(string: "https://api.example\(link)"))
         #expect(applied.removed(from: url).absoluteString == "https://api.example\(expected)")
     }
+
+    // MARK: Stored responses
+
+    /// The entry has names and numbers, and the link has values that nobody knows any more.
+    @Test(arguments: [
+        ("/t/acme/list?q=1&key=a", "/list?q=1", "/t/other/list?key=b&page=2", "/list?page=2"),
+        ("/t/acme/list?q=1&key=a", "/list?q=1", "/list?page=2", "/list?page=2"),
+        ("/t/acme/list?q=1&key=a", "/list?q=1", "/t/x", "/"), ("/t/acme/", "/", "/t/x/a?page=2", "/a?page=2"),
+        ("/list?tag=1&tag=2", "/list?tag=1", "/list?tag=1&page=2&tag=3", "/list?tag=1&page=2"),
+        ("/list?QWxh==", "/list", "/list?page=2&SGV5==", "/list?page=2"),
+        ("/list?QWxh", "/list", "/list?SGV5", "/list"),
+        ("/v1/acme/list", "/v1/list", "/v1/other/list/2", "/v1/list/2"),
+        ("/list;t=1", "/list", "/list;t=2?page=2", "/list?page=2"), ("/a", "/a", "/b?c#d", "/b?c"),
+    ])
+    func ofAStoredResponseItIsRemovedByNameAndPlace(sent: String, own: String, link: String, expected: String) throws {
+        let applied = try Self.applied(sent, to: own)
+        let url = try #require(URL(string: "https://api.example\(own)"))
+        let stored = AppliedCredential(applied.outline, addedTo: url)
+        func removed(_ text: String) throws -> String {
+            stored.removed(from: try #require(URL(string: "https://api.example\(text)"))).absoluteString
+        }
+        #expect(try removed(link) == "https://api.example\(expected)")
+        #expect(try removed(own) == "https://api.example\(own)")
+        let values = ["acme", "QWxh", "1", "2", "a"]
+        #expect(applied.outline.names.isDisjoint(with: values))
+    }
 }

@@ -185,8 +185,10 @@ import Testing
         ("12s", nil), ("null", nil), ("0.99999999999999999999999999", 0), ("1 2", nil), ("½", nil),
     ]
 
-    /// Returns the seconds of a number: in a reset field, one from 2024 on is a point in time, and one that is plainly in
-    /// milliseconds since 1970 is read as such. Everything else saturates.
+    /// Returns the seconds of a number.
+    ///
+    /// In a reset field, one from 2024 on is a point in time, and one that is plainly in milliseconds since 1970 is read as such.
+    /// Everything else saturates.
     private static func seconds(of number: Int64, in field: String) -> Int64 {
         let most: Int64 = 1 << 40
         guard field != "Retry-After", number >= 1_704_067_200 else { return min(number, most) }
