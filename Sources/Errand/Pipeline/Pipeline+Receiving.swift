@@ -75,9 +75,8 @@ extension PreparedRequest {
             return (try await collect(response, upTo: limit), nil)
         }
         let (bytes, failure) = try await response.body.beginning(upTo: max(0, limit), within: nil, on: timeline)
-        guard let failure else { return (bytes, nil) }
-        guard (failure as? NetworkError)?.reason.isOfContent == true else { throw failure }
-        return (Data(bytes.prefix(NetworkError.maximumBodyByteCount)), failure)
+        if let failure, (failure as? NetworkError)?.reason.isOfContent != true { throw failure }
+        return (failure == nil ? bytes : Data(bytes.prefix(NetworkError.maximumBodyByteCount)), failure)
     }
 
     /// The maximum size and time for the beginning of a body that may never end, or `nil` if it has to be read to its end: that

@@ -91,11 +91,9 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             next.method = request.method == .head ? .head : .get
             next.removeContent()
         }
-        if !next.notes.conditions.isEmpty {
-            // They validate what is stored for the URL before (RFC 9110, section 15.4, item 2.4).
-            for field in next.notes.conditions { next.headers[field.name] = nil }
-            next.notes.conditions = [:]
-        }
+        // They validate what is stored for the URL before (RFC 9110, section 15.4, item 2.4).
+        for field in next.notes.conditions { next.headers[field.name] = nil }
+        next.notes.conditions = [:]
         guard next.body.isReplayable else {
             throw NetworkError(.invalidRedirect("its body can be read only once"), response: response)
         }

@@ -99,7 +99,11 @@ extension RetryPolicy {
         guard let pause = delay(afterAttempt: failure.attempt, retryAfter: retryAfter, unit: failure.unit) else {
             return .stop(.serverTiming(retryAfter ?? .zero))
         }
-        if let remaining = failure.remaining, pause >= remaining { return .stop(.deadline) }
+        if let remaining = failure.remaining, pause >= remaining {
+            // Spreading a delay does not make it too long.
+            guard let retryAfter, retryAfter < remaining else { return .stop(.deadline) }
+            return .retry(after: retryAfter, because: cause)
+        }
         return .retry(after: pause, because: cause)
     }
 

@@ -56,8 +56,8 @@ import Testing
             let session = AuthenticationSession(Tenants(adds: adds, port: server.baseURL.port), credential: "one")
             func agent() -> Agent {
                 let cache = start == .disk ? ResponseCache(directory: folder.url) : ResponseCache(disk: nil)
-                var config = NetworkConfig(baseURL: server.baseURL, cache: cache)
-                (config.cachePolicy, config.retryPolicy) = (.http, .never)
+                var config = NetworkConfig(baseURL: server.baseURL)
+                (config.cache, config.cachePolicy, config.retryPolicy) = (cache, .http, .never)
                 config.authentication = .session(session)
                 return Agent(config: config)
             }

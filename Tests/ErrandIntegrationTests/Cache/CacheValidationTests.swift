@@ -47,7 +47,7 @@ import Testing
         for _ in 0..<2 { #expect(try await agent.send(request) == "body of /b") }
         // The validator belongs to the response of `/a` (RFC 9110, section 15.4).
         let sent = server.requests.map { "\($0.path) \($0.headers["If-None-Match"] ?? "-")" }
-        #expect(sent == ["/a -", "/a \"1\"", "/b -", "/a \"1\"", "/b -"])
+        #expect(sent == ["/a -", "/a \"1\"", "/b -", "/a -", "/b -"])
     }
 
     @Test func aRedirectedRevalidationInTheBackgroundDoesNotKeepTheOldBody() async throws {

@@ -263,7 +263,7 @@ import Testing
         arguments: [
             ("text/plain", [0xE9], "the bytes are not UTF-8"),
             ("text/plain; charset=euc-jp", [0xE9], "the bytes are not euc-jp"),
-            ("text/plain; charset=klingon", [0x41], "the charset 'klingon' is not known"),
+            ("text/plain; charset=klingon", [0xE9], "the charset 'klingon' is not known"),
         ] as [(String, [UInt8], String)]
     )
     func textThatDoesNotFitItsCharsetIsAnError(type: String, bytes: [UInt8], detail: String) async {

@@ -173,12 +173,14 @@ import Testing
 
     @Test
     func retryAfterBeyondTheMaximumEndsTheSendAtOnce() {
-        #expect(decision(Self.status(503, ["Retry-After": "60"])) == .retry(after: .seconds(60), because: .status(503)))
+        #expect(
+            decision(Self.status(503, ["Retry-After": "60"])) == .retry(after: .seconds(62.5), because: .status(503))
+        )
         #expect(decision(Self.status(503, ["Retry-After": "61"])) == .stop(.serverTiming(.seconds(61))))
         let patient = RetryPolicy(maximumServerDelay: .seconds(100))
         #expect(
             decision(Self.status(503, ["Retry-After": "61"]), policy: patient)
-                == .retry(after: .seconds(61), because: .status(503))
+                == .retry(after: .seconds(63.5), because: .status(503))
         )
     }
 
@@ -210,7 +212,7 @@ import Testing
         let response = RawResponse(statusCode: 200, headers: ["Retry-After": "4"], url: Self.url)
         #expect(
             decision(ServiceError(code: 7, message: nil, response: response), policy: policy)
-                == .retry(after: .seconds(4), because: .closure)
+                == .retry(after: .seconds(4.2), because: .closure)
         )
         #expect(decision(Self.status(404), policy: policy) == .stop(.finalFailure))
         let all = RetryPolicy.standard.retrying { _, _ in true }
