@@ -179,9 +179,9 @@ struct RetryLoopTests {
     func theDeadlineIsOneForAllAttempts() async throws {
         let rig = RetryRig(drivesClock: false) { _, _ in RetryRig.status(503, ["Retry-After": "4"]) }
         let send = Task { try await rig.agent.send(request().limits(Limits(deadline: .seconds(7)))) }
-        // The deadline and the pause.
+        // The deadline and the pause, which ends first.
         await rig.clock.waitForSleepers(2)
-        rig.clock.advance(by: .seconds(4))
+        rig.clock.advanceToNextSleeper()
         let error = await #expect(throws: NetworkError.self) { try await send.value }
         #expect(error?.reason == .status(503))
         #expect(error?.attempts == 2)
