@@ -212,7 +212,7 @@ import Testing
         let response = RawResponse(statusCode: 200, headers: ["Retry-After": "4"], url: Self.url)
         #expect(
             decision(ServiceError(code: 7, message: nil, response: response), policy: policy)
-                == .retry(after: .seconds(4.2), because: .closure)
+                == .retry(after: .milliseconds(4_200), because: .closure)
         )
         #expect(decision(Self.status(404), policy: policy) == .stop(.finalFailure))
         let all = RetryPolicy.standard.retrying { _, _ in true }
