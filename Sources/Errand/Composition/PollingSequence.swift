@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The responses to a request that is sent repeatedly, created by `poll(_:every:until:)` of ``Agent``.
 public struct PollingSequence<R: Request>: AsyncSequence {
     /// A model with the response that it was created from.
@@ -25,8 +27,8 @@ public struct PollingSequence<R: Request>: AsyncSequence {
     /// An iterator that sends the request, and waits in between.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let polling: PollingSequence
-        /// The time of the last response on the agent's clock, or `nil` before the first.
-        private var responded: Duration?
+        /// When the next request is sent, on the agent's clock, or `nil` before the first.
+        private var due: Duration?
         fileprivate private(set) var isOver = false
         /// The sends, or `nil` after the last.
         private var sequence: SendSequence?
@@ -45,13 +47,23 @@ public struct PollingSequence<R: Request>: AsyncSequence {
             // Any error from here on ends the sequence.
             (self.sequence, isOver) = (nil, true)
             let timeline = polling.agent.pipeline.timeline
-            if let responded { try await sequence.wait(until: responded + polling.interval.clamped, on: timeline) }
+            if let due { try await sequence.wait(until: due, on: timeline) }
             let response = try await polling.send(sequence)
-            responded = timeline.now()
+            due = timeline.now() + Swift.max(polling.interval.clamped, response.pause(at: timeline.date()))
             isOver = try polling.isOver(response)
             if !isOver { self.sequence = sequence }
             return response
         }
+    }
+}
+
+extension Response {
+    /// How long the server of work that is not done yet asks to wait, at most an hour (RFC 9110, sections 10.2.3 and 15.3.3).
+    fileprivate func pause(at now: Date) -> Duration {
+        guard statusCode == 202, let pause = RetryAfter.pause(statusCode: 202, headers: headers, now: now) else {
+            return .zero
+        }
+        return min(pause, .seconds(3600))
     }
 }
 
@@ -61,7 +73,8 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send. Its deadline applies to each send. An error after all retries of its
     ///     ``RetryPolicy`` ends the polling.
-    ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none.
+    ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none. After a
+    ///     202 with `Retry-After` it is not shorter than that, up to an hour.
     ///   - isOver: Returns whether a response is the last; called on the caller. By default, no response is the last.
     /// - Returns: Every response, including the last.
     public func poll<R: Request & Sendable>(
@@ -79,7 +92,8 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send. Its deadline applies to each send. An error after all retries of its
     ///     ``RetryPolicy`` ends the polling.
-    ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none.
+    ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none. After a
+    ///     202 with `Retry-After` it is not shorter than that, up to an hour.
     ///   - isOver: Returns whether a response is the last; called on the caller. By default, no response is the last.
     /// - Returns: Every response, including the last.
     public func poll<R: Request>(

@@ -28,6 +28,21 @@ import Testing
         #expect(try await task.value == [1, 2, 3])
     }
 
+    /// The seconds of `Retry-After`, and those after which the next request is sent.
+    @Test(arguments: [("30", 30), ("3", 10), ("99999999", 3600)])
+    func anIntervalIsNotShorterThanTheServerOfPendingWorkAsks(_ field: String, seconds: Int) async throws {
+        let clock = ManualClock()
+        let rig = Rig(clock: clock) { _ in .json("1", status: 202, headers: ["Retry-After": field]) }
+        let task = Task { for try await _ in rig.agent.poll(GetNumber(), every: .seconds(10)) {} }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(seconds) - .milliseconds(1))
+        #expect(clock.sleeperCount == 1)
+        clock.advance(by: .milliseconds(1))
+        await rig.transport.waitForRequests(2)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
     @Test func aFailureEndsIt() async throws {
         let rig = Rig.numbers()
         let error = await failure(of: {
