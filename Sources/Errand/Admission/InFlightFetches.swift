@@ -58,6 +58,17 @@ final class InFlightFetches: Sendable {
         }
     }
 
+    /// The number of the latest fetch.
+    var lastID: Int { table.withLock(\.lastID) }
+
+    /// Ends an earlier fetch that a send replaces, whose response was found in the cache.
+    func end(replacedBy prepared: PreparedRequest, upTo id: Int, isPassing: Bool) {
+        guard let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing, filters: filters),
+            let fetch = table.withLock({ $0.fetches[key] }), fetch.id <= id, fetch.subscribers == nil
+        else { return }
+        fetch.stop.stop(.superseded)
+    }
+
     private func start(
         _ own: InFlightTable.Fetch,
         _ key: DuplicateKey,

@@ -39,7 +39,7 @@ struct InFlightTable: Sendable {
     private var ending = Table<Int, Fetch>()
     /// The times when sends of each identity were admitted; beyond the limit, the oldest ones are forgotten.
     private var intervals = HostTable<DuplicateKey, Interval>(limit: InFlightTable.maximumIntervalCount)
-    private var lastID = 0
+    private(set) var lastID = 0
 
     /// The number of identities whose intervals are known.
     var intervalCount: Int { intervals.count }

@@ -107,7 +107,13 @@ extension Pipeline {
     ) async throws -> AcceptedResponse {
         do {
             guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
-            return try await cache.response(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
+            let replaces = prepared.duplicatePolicy == .cancelPrevious
+            let last = replaces ? admission.fetches.lastID : 0
+            let found = try await cache.response(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
+            if replaces, case .cache = found.source {
+                admission.fetches.end(replacedBy: prepared, upTo: last, isPassing: admission.permits.isPassedBy)
+            }
+            return found
         } catch let rejection as GateRejection {
             throw rejection.error
         }

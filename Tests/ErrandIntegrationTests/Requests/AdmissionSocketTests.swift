@@ -67,6 +67,29 @@ struct AdmissionSocketTests {
         #expect(values == 1 && cancelled == 999)
     }
 
+    /// Such as a search whose newer text was searched for before.
+    @Test func aSendThatFindsItsResponseInTheCacheCancelsTheOlderOne() async throws {
+        defer { server.stop() }
+        server.on(.get, "/search", .json("2", headers: ["Cache-Control": "max-age=60"]))
+        let agent = Agent(config: config { $0.cache = ResponseCache(memory: MemoryStore(), disk: nil) })
+        func search(_ path: String) -> Searching { Searching(path: path) }
+        #expect(try await agent.send(search("/search")) == 2)
+        let older = Task { try await agent.send(search("/slow")) }
+        while server.requestCount < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await agent.send(search("/search")) == 2)
+        #expect(server.requestCount == 2)
+        await #expect(throws: CancellationError.self) { try await older.value }
+        release.signal()
+    }
+
+    private struct Searching: Request {
+        typealias Model = Int
+        let path: String
+        var duplicatePolicy: DuplicatePolicy { .cancelPrevious }
+        var duplicateKey: String { "search" }
+        var cachePolicy: CachePolicy { .http }
+    }
+
     @Test func permitsAreNeverExceededAndWaitingIsMeasured() async throws {
         defer { server.stop() }
         let wire = Gauge(TransportUnderTest.make())
