@@ -14,6 +14,8 @@ public protocol Accessory: Sendable {
 }
 
 /// An event of a send.
+///
+/// Cases may be added: include a `default` if you switch over it.
 public enum AccessoryEvent: Sendable {
     /// The send starts. This is the first event.
     case willStart

@@ -92,6 +92,8 @@ public struct NetworkError: Error, Sendable {
     }
 
     /// What a caller can do about an error, with one case for each decision.
+    ///
+    /// Cases may be added: include a `default` if you switch over it.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Nothing was sent; fix the call.
         case invalidRequest
