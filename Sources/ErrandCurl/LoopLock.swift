@@ -1,9 +1,5 @@
 #if os(Linux)
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Musl
-#endif
+internal import Foundation
 
 /// A value that only one thread can access at a time; the library's `Lock` is not specialized in another module, which
 /// took a tenth of the processor time of a send.

@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// The terminal behind the standard error.
 package struct Terminal: Sendable, Equatable {
     /// The numbers of columns and rows, at least 1.

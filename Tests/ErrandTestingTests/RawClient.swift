@@ -2,14 +2,6 @@ import Foundation
 
 @testable import ErrandTesting
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// A client that shows every byte of a response: one TCP connection to the loopback address.
 ///
 /// A read that takes more than 30 seconds fails, so that no test hangs.

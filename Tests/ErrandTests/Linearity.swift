@@ -1,12 +1,5 @@
+import Foundation
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// Expects that eight times as much work takes less than 24 times as long; quadratic work would take 64 times.
 ///

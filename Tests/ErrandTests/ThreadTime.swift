@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Foundation
 
 /// The processor time that work takes on its thread, the least of five runs: other load on the machine doesn't count.
 func threadTime(of work: () -> Void) -> Duration {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Foundation
 
 /// Returns the processor time that synchronous work takes on its thread, which other work on the machine does not change.
 public func threadTime(of work: () throws -> Void) rethrows -> Duration {

@@ -103,13 +103,7 @@ struct FileSource: BodySource {
 
         func read(into buffer: UnsafeMutableRawBufferPointer) throws(NetworkError) -> Int {
             while true {
-                #if canImport(Darwin)
-                let count = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-                #elseif canImport(Musl)
-                let count = Musl.read(descriptor, buffer.baseAddress, buffer.count)
-                #else
-                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                #endif
+                let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
                 if count >= 0 { return count }
                 guard errno == EINTR else {
                     throw NetworkError(

@@ -1,13 +1,5 @@
 public import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// A system call that failed while a ``MockServer`` was started.
 public struct MockServerError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
     /// The operation that failed, such as `bind to 127.0.0.1:80`.

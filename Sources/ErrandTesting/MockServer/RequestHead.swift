@@ -1,12 +1,5 @@
 import Errand
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
 
 /// A request line and header section as received, with what the server itself needs of it.
 ///

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// Reads one request after the other from a connection; bytes after a request are kept for the next.
 struct RequestReader {
     /// The reason why no request was read.

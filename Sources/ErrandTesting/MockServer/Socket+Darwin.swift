@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-import Darwin
+import Foundation
 
 extension Socket {
     /// None: `SO_NOSIGPIPE` is set on the socket instead.

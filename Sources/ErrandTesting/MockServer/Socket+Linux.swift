@@ -1,9 +1,5 @@
-#if os(Linux)
-#if canImport(Glibc)
-import Glibc
-#else
-import Musl
-#endif
+#if !canImport(Darwin)
+import Foundation
 
 extension Socket {
     /// With this flag, a write to a closed connection returns an error and raises no signal.
@@ -28,7 +24,11 @@ extension Socket {
 
     /// Creates a stream socket, or returns -1 and sets `errno`.
     static func makeStream() -> Int32 {
+        #if canImport(Glibc)
         socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        #else
+        socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)
+        #endif
     }
 
     /// Sets the options of every connection.

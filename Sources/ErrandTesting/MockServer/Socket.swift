@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
 
 /// The error if the other end is closed or the server stops: nothing more can be read, written or waited for.
 struct ConnectionEnded: Error {}

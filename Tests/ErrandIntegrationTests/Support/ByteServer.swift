@@ -2,7 +2,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Glibc
 
 /// A server that sends an endless body as fast as it is read, and counts the bytes.
 final class ByteServer: Sendable {

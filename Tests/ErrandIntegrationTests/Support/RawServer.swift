@@ -2,7 +2,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Glibc
 
 /// A server that sends given bytes in response to each request, and keeps what it was sent.
 final class RawServer: Sendable {

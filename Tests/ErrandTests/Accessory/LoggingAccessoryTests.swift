@@ -5,12 +5,6 @@ import Testing
 @testable import Errand
 @testable import ErrandTerminal
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 @Suite struct LoggingAccessoryTests {
     private static let forged = "no\n#99 Admin GET api.example/: 200 in 1 ms\r\u{2028}\u{1B}[2J"
 

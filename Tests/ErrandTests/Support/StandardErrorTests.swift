@@ -3,12 +3,6 @@ import Testing
 
 @testable import Errand
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// Lines for a pipe whose reader is late; a caller that blocks exceeds the limit of the suite.
 @Suite(.limit(seconds: 60)) struct StandardErrorTests {
     /// A pipe that is full until it is read.
