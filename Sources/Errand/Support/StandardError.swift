@@ -36,11 +36,13 @@ package final class StandardError: Sendable {
         }
         guard let waiting else { return }
         let work = DispatchWorkItem { [self] in
+            #if !canImport(Darwin)
             // A pipe without a reader raises a signal in the thread that writes, which must not end the process.
             var pipe = sigset_t()
             sigemptyset(&pipe)
             sigaddset(&pipe, SIGPIPE)
             pthread_sigmask(SIG_BLOCK, &pipe, nil)
+            #endif
             var rest = bytes[...]
             while !rest.isEmpty, let count = writePiece(of: rest) { rest = rest.dropFirst(count) }
             byteCount.withLock { $0 -= bytes.count }
@@ -61,6 +63,10 @@ package final class StandardError: Sendable {
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         while true {
             guard isUsable() else { return nil }
+            #if canImport(Darwin)
+            // Darwin delivers the signal to any thread that does not block it, unless the descriptor has this flag.
+            _ = fcntl(descriptor, F_SETNOSIGPIPE, 1)
+            #endif
             let count = bytes.prefix(Int(PIPE_BUF)).withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { return count }
             guard count < 0, errno == EINTR || errno == EAGAIN else { return nil }

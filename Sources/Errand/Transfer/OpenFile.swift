@@ -182,7 +182,8 @@ final class OpenFile: Sendable {
     /// - Returns: Whether it has.
     private func synchronize() -> Bool {
         #if canImport(Darwin)
-        fsync(descriptor) == 0
+        // `fsync` leaves the bytes in the memory of the drive; not every file system has the other call.
+        fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0
         #else
         fdatasync(descriptor) == 0
         #endif

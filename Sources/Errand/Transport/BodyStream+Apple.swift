@@ -27,7 +27,7 @@ extension OutgoingBody {
 /// Unchecked: after `open()` its state is used on its queue only.
 private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
     private static let bufferSize = 64 << 10
-    /// A key whose address associates a pump with the stream that URLSession reads; it is never read or written.
+    /// A key whose address associates the owner of a pump with the stream that URLSession reads; it is never read or written.
     nonisolated(unsafe) private static var key: UInt8 = 0
 
     private let body: OutgoingBody
@@ -50,9 +50,20 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
         Stream.getBoundStreams(withBufferSize: bufferSize, inputStream: &input, outputStream: &output)
         guard let input, let output else { return nil }
         let pump = BodyPump(body, output, onRead, onFailure)
-        objc_setAssociatedObject(input, &key, pump, .OBJC_ASSOCIATION_RETAIN)
+        objc_setAssociatedObject(input, &key, Owner(pump), .OBJC_ASSOCIATION_RETAIN)
         pump.open()
         return input
+    }
+
+    /// Closes a pump when the stream that URLSession reads is deallocated.
+    ///
+    /// On the pump's queue, because a stream does not retain its delegate, which may be handling an event.
+    private final class Owner {
+        private let pump: BodyPump
+
+        init(_ pump: BodyPump) { self.pump = pump }
+
+        deinit { pump.queue.async { [pump] in pump.close() } }
     }
 
     private init(
@@ -64,12 +75,15 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
         (self.body, self.output, self.onRead, self.onFailure) = (body, output, onRead, onFailure)
     }
 
-    deinit { output.close() }
-
     private func open() {
         output.delegate = self
         CFWriteStreamSetDispatchQueue(output as CFWriteStream, queue)
         output.open()
+    }
+
+    private func close() {
+        output.delegate = nil
+        output.close()
     }
 
     func stream(_ stream: Stream, handle event: Stream.Event) {

@@ -71,14 +71,27 @@ enum SessionQueueLoad {
 /// Pauses the reception of one task of URLSession.
 final class SessionReception: PausableReception {
     private let task: URLSessionTask
+    /// Whether the task is suspended.
+    ///
+    /// Calls nest: it continues only after as many of `resume()` as of `suspend()`, which return at once.
+    private let isPaused = Lock(false)
 
     /// Creates the reception of a running task.
     init?(_ task: URLSessionTask) { self.task = task }
 
-    func pause() { if task.state == .running { task.suspend() } }
+    func pause() {
+        isPaused.withLock { isPaused in
+            if !isPaused { task.suspend() }
+            isPaused = true
+        }
+    }
 
     func resume(if isWanted: @escaping @Sendable () -> Bool) {
-        if task.state == .suspended, isWanted() { task.resume() }
+        isPaused.withLock { isPaused in
+            guard isPaused, isWanted() else { return }
+            task.resume()
+            isPaused = false
+        }
     }
 
     static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {}

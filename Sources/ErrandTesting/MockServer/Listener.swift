@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
 
 /// The listening socket on the loopback address, and the pipe that ends the accept loop.
 struct Listener: Sendable {
@@ -23,7 +17,8 @@ struct Listener: Sendable {
         guard descriptor >= 0 else { throw MockServerError("socket") }
         socket = Socket(descriptor: descriptor)
         do throws(MockServerError) {
-            socket.closeInChildProcesses()
+            // Connections inherit the options, which cannot be set any more when the other end has reset one.
+            socket.configure()
             socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
             self.port = try Listener.bind(descriptor, port)
             // Not blocking: a client that disconnects between poll and accept must not block the loop.
