@@ -47,9 +47,10 @@ static void omit_exit_handler(void *library) {
 // The first initialization counts, which may be that of URLSession, so this is before the code of the program.
 __attribute__((constructor)) static void prepare(void) { omit_exit_handler(RTLD_DEFAULT); }
 
+static const char *const names[] = {"libcurl.so.4", "libcurl.so", "libcurl-gnutls.so.4"};
+
 static void *open_library(void) {
     // Foundation has loaded it, as a rule; another one beside it would have a TLS library of its own.
-    static const char *const names[] = {"libcurl.so.4", "libcurl.so", "libcurl-gnutls.so.4"};
     void *program = dlopen(NULL, RTLD_NOW);
     if (program && dlsym(program, "curl_multi_socket_action")) return program;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -69,9 +70,13 @@ static void *find(void *library, const char *name) {
 static void load(void) {
     void *library = open_library();
     if (!library) {
+        // In a program that is linked statically with its C library, no library can be loaded.
+        dlopen(names[0], RTLD_NOW);
+        const char *reason = dlerror();
         snprintf(
-            missing, sizeof missing, "%s",
-            "libcurl is not installed: libcurl.so.4 was not found (Debian and Ubuntu: libcurl4, Fedora and Alpine: libcurl)");
+            missing, sizeof missing,
+            "libcurl cannot be loaded: %.120s; install it (Debian and Ubuntu: libcurl4, Fedora and Alpine: libcurl)",
+            reason ? reason : "libcurl.so.4 was not found");
         return;
     }
 #define FIND(member, name) *(void **)&errand_curl.member = find(library, name)
