@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -8,6 +8,14 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+// What App Store Connect asks of a library. On other platforms a bundle of resources would only be one more file to ship.
+#if os(macOS)
+let privacy = (resources: [Resource.copy("PrivacyInfo.xcprivacy")], excluded: [String]())
+#else
+let privacy = (resources: [Resource](), excluded: ["PrivacyInfo.xcprivacy"])
+#endif
+
+// Linux needs no entry. Windows and WASI have no POSIX files, threads and sockets: a build for them stops at an `#error`.
 let package = Package(
     name: "Errand",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -18,7 +26,12 @@ let package = Package(
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
     targets: [
-        .target(name: "Errand", swiftSettings: settings),
+        .target(
+            name: "Errand",
+            exclude: privacy.excluded,
+            resources: privacy.resources,
+            swiftSettings: settings
+        ),
         .target(name: "CErrandCurl"),
         .target(name: "ErrandCurl", dependencies: ["Errand", "CErrandCurl"], swiftSettings: settings),
         .target(name: "ErrandTerminal", dependencies: ["Errand"], swiftSettings: settings),

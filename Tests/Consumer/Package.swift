@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 /// Two programs that send one request: one with the checkout of Errand that `ERRAND` names, and, if `ERRAND` is not set, one

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 /// Measures what a send costs over a transport in memory, with the checkout of Errand that `ERRAND` names.

@@ -1,5 +1,9 @@
 internal import Foundation
 
+#if os(Windows) || os(WASI)
+#error("Errand needs the files, threads and sockets of POSIX, which this platform does not have")
+#endif
+
 /// A value that only one thread can access at a time.
 ///
 /// Uses a POSIX mutex: the thread sanitizer cannot see `Synchronization.Mutex` on Linux, and an `NSLock` costs three more
