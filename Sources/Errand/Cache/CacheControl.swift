@@ -87,7 +87,7 @@ enum CacheControl {
             guard request.contains("Range"), response.redirects.isEmpty,
                 PartialContent(statusCode: 206, headers: response.headers, body: response.body) != nil
             else { return false }
-        default: if response.headers.statePart { return false }
+        default: if response.headers.statesPart { return false }
         }
         return !varyNames(response.headers).contains("*")
     }

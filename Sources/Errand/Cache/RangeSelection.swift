@@ -64,7 +64,7 @@ extension CacheEntry {
     /// Whether the response to a request for a part of this one can be the complete content.
     func mayBeReplaced(by response: RawResponse) -> Bool {
         guard let validator, let known = statusCode == 206 ? parts?.completeLength : body.count else {
-            return !response.headers.statePart
+            return !response.headers.statesPart
         }
         let length = Int64(response.body.count)
         return response.headers.mayBeComplete(length: length, insteadOf: validator.fieldValue, of: Int64(known))

@@ -150,7 +150,7 @@ extension HTTPHeaders {
     ///
     /// It has a meaning for the status 206 only (RFC 9110, section 14.4), but some servers send a part with 200. Other units, such
     /// as `items 0-24/319`, are about what the content lists.
-    var statePart: Bool {
+    var statesPart: Bool {
         values(for: "Content-Range").contains { value in
             let text = value.lowercased()
             guard text.hasPrefix("bytes"), !text.hasPrefix("bytes */") else { return false }
@@ -170,7 +170,7 @@ extension HTTPHeaders {
     ///   - knownLength: The length of that content, or `nil` if it is not known.
     /// - Returns: Whether nothing that is known contradicts it.
     func mayBeComplete(length: Int64?, insteadOf validator: String, of knownLength: Int64?) -> Bool {
-        guard !statePart else { return false }
+        guard !statesPart else { return false }
         if let own = StrongValidator(self)?.fieldValue, own.hasPrefix("\"") == validator.hasPrefix("\""),
             !own.utf8.elementsEqual(validator.utf8)
         {

@@ -28,7 +28,7 @@ enum DownloadStep: Sendable, Hashable {
         }
         guard let offset, let record, let validator = record.validator else {
             let range = headers["Content-Range"] ?? "none"
-            self = statusCode == 206 || headers.statePart ? .reject(.unexpectedRange(range)) : .replace
+            self = statusCode == 206 || headers.statesPart ? .reject(.unexpectedRange(range)) : .replace
             return
         }
         switch statusCode {

@@ -64,7 +64,7 @@ extension FileReceiver {
                 throw NetworkError(.unexpectedRange(range))
             }
             var step =
-                state.isPart && (response.statusCode == 206 || !response.headers.statePart)
+                state.isPart && (response.statusCode == 206 || !response.headers.statesPart)
                     && !DownloadStep.hasNoContent(response.statusCode)
                 ? .replace
                 : DownloadStep(
