@@ -23,8 +23,9 @@ public struct Throttle: Sendable, Hashable {
     /// Whether a user's requests to an origin wait once a success says that the user's quota is used up; `false` by default.
     ///
     /// Such a response has a `RateLimit-Remaining`, `X-RateLimit-Remaining` or `X-Rate-Limit-Remaining` of 0 and the `Reset` field
-    /// of the same prefix. The requests wait for the reset, but at most 60 seconds. Those of other users don't wait, and neither do
-    /// those whose user is not known, because a hook has no scope.
+    /// of the same prefix. The requests wait for the reset, but at most 60 seconds, and then up to a tenth longer, so that they are
+    /// not sent all at once. Those of other users don't wait, and neither do those whose user is not known, because a hook has no
+    /// scope.
     public let waitsForReset: Bool
 
     /// Uses the config's throttle, then ``unlimited``.

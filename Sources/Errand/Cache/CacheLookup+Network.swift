@@ -88,9 +88,9 @@ extension CacheLookup {
 
     /// Whether a response may be stored under the identified key.
     private func allowsStoring(_ response: RawResponse, insteadOf stored: CacheEntry?) -> Bool {
-        if let stored, fields.contains("Range"), response.statusCode != 206, !stored.mayBeReplaced(by: response) {
-            return false
-        }
+        // An error states nothing of the content.
+        let isContent = response.statusCode == 200 || response.statusCode == 203
+        if let stored, isContent, fields.contains("Range"), !stored.mayBeReplaced(by: response) { return false }
         if storesForGet {
             // The body of a POST may determine whose response it is, and the body of a GET does not.
             guard identification.user.isNamed || prepared.outgoing.body.data?.isEmpty == true,

@@ -163,6 +163,18 @@ import Testing
         #expect(served.withLock { $0.ranges }.count == 3)
     }
 
+    @Test func anErrorReplacesAStoredWhole() async throws {
+        let (server, served) = try serve(Part(status: 410, fields: [:]), isCut: false)
+        defer { server.stop() }
+        let agent = cached(server)
+        let tolerant = get.acceptance(Acceptance(statusCodes: 200..<500))
+        _ = try await agent.send(tolerant)
+        let reload = tolerant.header("Range", "bytes=400-").header("Cache-Control", "no-cache")
+        #expect(try await agent.response(for: reload).statusCode == 410)
+        #expect(try await agent.response(for: tolerant).statusCode == 410)
+        #expect(served.withLock { $0.ranges }.count == 2)
+    }
+
     @Test(arguments: ["\"v1\"", "\"v2\""]) func aWholeThatIgnoresTheRangeIsReceivedOnce(tag: String) async throws {
         let server = try MockServer { request in
             if request.headers["Range"] == nil {
