@@ -69,7 +69,7 @@ struct LimitWireTests {
     @Test func requestsThatWaitForTheSameTimeAreSpread() async throws {
         defer { server.stop() }
         server.on(.get, "/x") { [server] _ in
-            server.requestCount <= 40 ? .status(429, headers: ["Retry-After": "2"]) : .text("ready")
+            server.requestCount <= 40 ? .status(429, headers: ["Retry-After": "10"]) : .text("ready")
         }
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 0..<40 { group.addTask { try await agent.send(request.header("Number", "\(number)")) } }
@@ -81,8 +81,9 @@ struct LimitWireTests {
             requests.count == 2 ? requests[1].receivedAt - requests[0].receivedAt : nil
         }
         let (shortest, longest) = (try #require(waits.min()), try #require(waits.max()))
-        #expect(waits.count == 40 && shortest >= .seconds(2))
-        #expect(longest - shortest >= .milliseconds(100))
+        #expect(waits.count == 40 && shortest >= .seconds(10))
+        // Of the second over which they are spread; without it they differ by what the machine needs for forty.
+        #expect(longest - shortest >= .milliseconds(300))
     }
 
     @Test func usedQuotaOfAUserHoldsBackThatUserOnly() async throws {
