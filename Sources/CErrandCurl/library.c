@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE
 #include "library.h"
+#include "tls.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,8 +16,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char missing[256];
 static const char *version = "none";
 static unsigned version_number;
+static const char *trust_file, *trust_folder;
 
-// The first members of `curl_version_info_data`, which are there in every version.
+// The first members of `curl_version_info_data`, which are there in every version since 7.70.
 struct version_info {
     int age;
     const char *version;
@@ -24,6 +26,21 @@ struct version_info {
     const char *host;
     int features;
     const char *tls_version;
+    long tls_version_number;
+    const char *zlib_version;
+    const char *const *protocols;
+    const char *ares_version;
+    int ares_version_number;
+    const char *idn_version;
+    int iconv_version_number;
+    const char *ssh_version;
+    unsigned brotli_version_number;
+    const char *brotli_version;
+    unsigned http2_version_number;
+    const char *http2_version;
+    const char *quic_version;
+    const char *trust_file;
+    const char *trust_folder;
 };
 
 struct option_info {
@@ -116,6 +133,9 @@ static void load(void) {
         snprintf(missing, sizeof missing, "libcurl %.20s is too old; install 7.80 or newer", version);
     else if (!(info->features & feature_tls))
         snprintf(missing, sizeof missing, "libcurl %.20s was built without TLS; install one with it", version);
+    else errand_tls_find(library, info->tls_version);
+    trust_file = info->trust_file;
+    trust_folder = info->trust_folder;
 }
 
 const char *errand_curl_missing(void) {
@@ -131,6 +151,16 @@ const char *errand_curl_version(void) {
 unsigned errand_curl_version_number(void) {
     errand_curl_missing();
     return version_number;
+}
+
+const char *errand_curl_trust_file(void) {
+    errand_curl_missing();
+    return trust_file;
+}
+
+const char *errand_curl_trust_folder(void) {
+    errand_curl_missing();
+    return trust_folder;
 }
 
 int errand_curl_option_number(const char *name) {

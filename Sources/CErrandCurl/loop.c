@@ -5,11 +5,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +33,10 @@ enum {
     transfer_ended = 1,
     // An hour, in milliseconds.
     longest_wait = 3600000,
+    // How long a stalled connection is not watched for output, in nanoseconds.
+    stall_time = 10000000,
+    // The number of turns of output after which it is looked at, because asking the system takes as long as sending.
+    stall_turns = 16,
 };
 
 // What libcurl wants of a socket, and what epoll watches it for.
@@ -43,6 +50,11 @@ struct interest {
     unsigned char is_connection;
     // Whether the server may send nothing until the next request.
     unsigned char is_quiet;
+    // Whether it takes output that libcurl does not send, because the windows of HTTP/2 are full. It is not watched for output
+    // until something arrives, such as another window, or for a moment.
+    unsigned char is_stalled;
+    // The number of turns of output since it was looked at.
+    unsigned char output_turns;
     // The port of this end of a connection that is quiet, by which the next request on it is known.
     unsigned short port;
     // The place in `quiet` of a socket that is quiet.
@@ -55,6 +67,8 @@ struct errand_curl_loop {
     int wake;
     // When libcurl's timer is due, in nanoseconds like `time`, or -1.
     int64_t due;
+    // When stalled connections are watched again, or -1 if there is none.
+    int64_t stall_due;
     struct interest *interests;
     size_t interest_count;
     // The sockets that are quiet, in no order. Their number may be small beside that of all descriptors of a server.
@@ -147,6 +161,7 @@ static int socket_changed(void *easy, int socket, int what, void *data, void *ow
     struct interest *interest_ = interest(loop, socket);
     if (!interest_) return 0;
     interest_->wanted = what == wants_nothing ? 0 : (unsigned char)(what & (wants_input | wants_output));
+    interest_->is_stalled = 0;
     if (interest_->wanted) set_quiet(loop, socket, interest_, 0);
     // Output is always ready, so watching for it without a reason would never let the loop wait. What libcurl has made for
     // itself, such as for a name lookup, is closed without a call of `close_socket`.
@@ -194,6 +209,7 @@ errand_curl_loop *errand_curl_loop_create(void) {
     struct errand_curl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->due = -1;
+    loop->stall_due = -1;
     errand_curl_loop_update_time(loop);
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -249,9 +265,8 @@ int errand_curl_loop_remove(errand_curl_loop *loop, void *easy) {
     return errand_curl.multi_remove_handle(loop->multi, easy);
 }
 
-// Makes libcurl find a connection closed that must not be used again: up to version 8.0 it takes what it finds there for the
-// response to the next request.
-static void retire(int socket) {
+// Up to version 8.0, libcurl takes what it finds there for the response to the next request.
+void errand_curl_socket_retire(int socket) {
     char bytes[4096];
     for (int i = 0; i < 64 && recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {}
     shutdown(socket, SHUT_RDWR);
@@ -285,7 +300,7 @@ void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket) {
     // The next request may begin before the loop looks at the sockets again.
     if (!is_readable(socket)) return;
     watch(loop, socket, interest_, 0);
-    retire(socket);
+    errand_curl_socket_retire(socket);
 }
 
 void errand_curl_loop_expect_response(errand_curl_loop *loop, int port) {
@@ -294,6 +309,28 @@ void errand_curl_loop_expect_response(errand_curl_loop *loop, int port) {
         struct interest *interest_ = &loop->interests[loop->quiet[i]];
         if (port <= 0 || !interest_->port || interest_->port == port) set_quiet(loop, loop->quiet[i], interest_, 0);
     }
+}
+
+// Returns the number of bytes that were written to a socket, or -1 if the system does not know it: those that have arrived at the
+// other side, and those that have not.
+static int64_t written(int socket) {
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    int queued = 0;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || ioctl(socket, SIOCOUTQ, &queued) != 0) return -1;
+    const size_t end = offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked;
+    return size < end || info.tcpi_bytes_acked == 0 ? -1 : (int64_t)info.tcpi_bytes_acked + queued;
+}
+
+// Notes whether libcurl has sent something on a socket that takes output.
+static void note_output(struct errand_curl_loop *loop, int socket, int64_t before) {
+    struct interest *interest_ = interest(loop, socket);
+    if (!interest_ || !interest_->is_connection || !(interest_->wanted & wants_output)) return;
+    int is_stalled = before >= 0 && written(socket) == before;
+    if (before >= 0 && !is_stalled) interest_->output_turns = 0;
+    if (is_stalled && loop->stall_due < 0) loop->stall_due = loop->time + stall_time;
+    interest_->is_stalled = (unsigned char)is_stalled;
+    watch(loop, socket, interest_, is_stalled ? interest_->wanted & wants_input : interest_->wanted);
 }
 
 static void handle(struct errand_curl_loop *loop, const struct epoll_event *event) {
@@ -306,16 +343,22 @@ static void handle(struct errand_curl_loop *loop, const struct epoll_event *even
         if (!is_readable(socket)) return;
         // The server has closed a connection that no request uses, or has sent something unasked, or the request is paused.
         watch(loop, socket, interest_, 0);
-        if (interest_->is_quiet) retire(socket);
+        if (interest_->is_quiet) errand_curl_socket_retire(socket);
         return;
     }
     int mask = (event->events & EPOLLIN ? event_input : 0) | (event->events & EPOLLOUT ? event_output : 0)
         | (event->events & (EPOLLERR | EPOLLHUP) ? event_error : 0);
+    int64_t before = mask == event_output && interest_->output_turns >= stall_turns ? written(socket) : -1;
+    if (mask == event_output && before < 0 && interest_->output_turns < stall_turns) interest_->output_turns++;
     int running;
     errand_curl.multi_socket_action(loop->multi, socket, mask, &running);
+    note_output(loop, socket, before);
 }
 
-int64_t errand_curl_loop_due(const errand_curl_loop *loop) { return loop->due; }
+int64_t errand_curl_loop_due(const errand_curl_loop *loop) {
+    int64_t due = loop->due, stall_due = loop->stall_due;
+    return due < 0 || (stall_due >= 0 && stall_due < due) ? stall_due : due;
+}
 
 void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds) {
     int wait = (int)(milliseconds < longest_wait ? milliseconds : longest_wait);
@@ -357,6 +400,15 @@ void errand_curl_loop_process_events(errand_curl_loop *loop) {
 int errand_curl_loop_socket_error(const errand_curl_loop *loop) { return loop->socket_error; }
 
 void errand_curl_loop_process_timer(errand_curl_loop *loop) {
+    if (loop->stall_due >= 0 && loop->stall_due <= loop->time) {
+        loop->stall_due = -1;
+        for (size_t socket = 0; socket < loop->interest_count; socket++) {
+            struct interest *interest_ = &loop->interests[socket];
+            if (!interest_->is_stalled) continue;
+            interest_->is_stalled = 0;
+            watch(loop, (int)socket, interest_, interest_->wanted);
+        }
+    }
     if (loop->due < 0 || loop->due > loop->time) return;
     loop->due = -1;
     int running;

@@ -34,6 +34,7 @@ final class CurlEventLoop: Sendable {
     private static let mayStartHere = errand_curl_version_number() >= 0x075800
 
     private let configuration: CurlTransport.Configuration
+    private let tls: CurlTLS
     private let maximumConnectionsPerHost: Int
     private let inbox = LoopLock(Inbox())
     private let transfers = LoopLock(Transfers())
@@ -45,8 +46,9 @@ final class CurlEventLoop: Sendable {
     }
 
     /// Creates a loop; a maximum of 0 is none.
-    init(_ configuration: CurlTransport.Configuration, maximumConnectionsPerHost: Int) {
+    init(_ configuration: CurlTransport.Configuration, _ tls: CurlTLS, maximumConnectionsPerHost: Int) {
         self.configuration = configuration
+        self.tls = tls
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
     }
 
@@ -142,7 +144,7 @@ final class CurlEventLoop: Sendable {
     /// Returns the transfers, which outlive the thread, or `nil` if the system has no room for them.
     private func open() -> CurlTransfers? {
         transfers.withLock { transfers in
-            transfers.current = transfers.current ?? CurlTransfers(configuration, maximumConnectionsPerHost)
+            transfers.current = transfers.current ?? CurlTransfers(configuration, tls, maximumConnectionsPerHost)
             transfers.current?.look()
             return transfers.current
         }

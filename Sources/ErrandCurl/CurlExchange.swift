@@ -20,6 +20,9 @@ final class CurlExchange: StoppableExchange {
     nonisolated(unsafe) var handle: CurlHandle?
     /// Whether the exchange was stopped before it began, or has ended; unchecked like the reception.
     nonisolated(unsafe) var hasEnded = false
+    /// Whether another transfer sends the request, because the connection of the first one died, or refused it; unchecked like
+    /// the reception.
+    nonisolated(unsafe) var isRestarted = false
     /// The place among those that wait for a connection; unchecked like the reception.
     nonisolated(unsafe) var place = 0
 
@@ -83,9 +86,24 @@ final class CurlExchange: StoppableExchange {
     /// The time of the idle timeout, by the clock of the event loop; `nil` if there is none now.
     var idleLimit: Int64? { reception.pointee.isPaused ? nil : reception.pointee.lastActivity + idleTimeout }
 
+    /// The result if that time is reached.
+    ///
+    /// A server may respond before it has read a request, and never read the rest (RFC 9113, section 8.1).
+    var idleResult: Result<Void, any Error> {
+        isAnswered ? .success(()) : .failure(NetworkError(.idleTimeout(options.idleTimeout)))
+    }
+
+    /// Whether the response is complete, although libcurl still sends the request.
+    private var isAnswered: Bool {
+        guard request.hasBody, hasHeader else { return false }
+        return [204, 304].contains(reception.pointee.headerSection.statusCode)
+            || reception.pointee.headerSection.contentLength.map { $0 <= reception.pointee.receivedByteCount } ?? false
+    }
+
     /// The maximum idle time in nanoseconds: not negative, and small enough that a clock can add it.
     private var idleTimeout: Int64 {
-        let (seconds, attoseconds) = min(max(.zero, options.idleTimeout), .seconds(Int32.max)).components
+        let limit = isAnswered ? min(options.idleTimeout, TransportOptions.patienceAfterResponse) : options.idleTimeout
+        let (seconds, attoseconds) = min(max(.zero, limit), .seconds(Int32.max)).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
@@ -98,6 +116,7 @@ final class CurlExchange: StoppableExchange {
         }
         guard reception.pointee.headerSection.isFinal, !isTrailer else { return true }
         reception.pointee.times.headersReceivedMoment = .now
+        noteIfAnswered()
         // The body of a redirect is not needed, and may never end.
         if options.readAhead == 0 || reception.pointee.headerSection.isRedirect { startStreaming() }
         return true
@@ -110,6 +129,7 @@ final class CurlExchange: StoppableExchange {
         do {
             if reception.pointee.receivedByteCount == 0 { try beginBody() }
             reception.pointee.receivedByteCount += bytes.count
+            noteIfAnswered()
             if let stream = reception.pointee.stream {
                 if stream.append(Data(bytes: start, count: bytes.count)) { pause() }
                 return true
@@ -145,8 +165,13 @@ final class CurlExchange: StoppableExchange {
         return true
     }
 
-    /// Prepares the request to be sent again; returns whether it may be.
-    func mayRepeat() -> Bool { rewind() || fail(NetworkError(.closedWithoutResponse)) }
+    /// Prepares the request to be sent again.
+    ///
+    /// - Parameter reason: Why the response would be the same, or `nil`.
+    /// - Returns: Whether it may be sent again; otherwise the exchange fails.
+    func mayRepeat(after reason: NetworkError.Reason?) -> Bool {
+        reason == nil && rewind() || fail(NetworkError(reason ?? .closedWithoutResponse))
+    }
 
     /// Continues a transfer that waited for the reader of its body.
     ///
@@ -179,8 +204,14 @@ final class CurlExchange: StoppableExchange {
         reception.pointee.body = Data()
     }
 
+    /// Whether a callback has ended the exchange.
+    var hasFailed: Bool { reception.pointee.failure != nil }
+
     /// Whether a final header section has arrived.
     var hasHeader: Bool { reception.pointee.headerSection.isFinal }
+
+    /// Whether the end of the content is marked, other than by the end of the connection.
+    var marksEnd: Bool { reception.pointee.headerSection.marksEnd }
 
     // MARK: Within
 
@@ -243,6 +274,8 @@ final class CurlExchange: StoppableExchange {
             try limits.check(reception.pointee.body.count, received: reception.pointee.receivedByteCount)
         }
     }
+
+    private func noteIfAnswered() { if isAnswered { handle?.transfers.noteIdleLimit(of: self) } }
 
     private func pause() {
         reception.pointee.isPaused = true

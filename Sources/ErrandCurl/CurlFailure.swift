@@ -12,14 +12,33 @@ enum CurlFailure {
         guard code != 7 || systemError != 0 || !hasNoSocket else {
             return NetworkError(.other("the system has no file descriptor left for connections"))
         }
+        let message = handle.errorMessage(code)
+        if handle.hasTooLargeHeader(endedWith: code) {
+            return NetworkError(.headerSectionTooLarge).with(note: ", or the server has violated HTTP/2")
+        }
         let reason = reason(
             code,
-            handle.errorMessage(code),
+            message,
             hasHeader: exchange.hasHeader,
             systemError: systemError,
             proxiedURL: configuration.mayUseProxy ? exchange.request.url : nil,
             idleTimeout: exchange.options.idleTimeout
         )
+        switch reason {
+        case .closedInBody where !exchange.marksEnd && message.contains("unexpected eof"):
+            return NetworkError(.closedWithoutCloseNotify)
+        // With TLS 1.3 the server reads the certificate when libcurl may send already, and its alert is not read if that fails.
+        case .tlsHandshakeFailed, .connectionReset, .sendFailed:
+            let mayHaveAlert =
+                reason.kind != .connectionLost || !["Recv failure", "SSL_read"].contains(where: message.contains)
+            guard mayHaveAlert, handle.isAskedForCertificate, !exchange.hasHeader else { break }
+            let hasNone = configuration.clientCertificate == nil
+            let words = hasNone ? CurlMessage.needsClientCertificate : "the server rejected the client certificate"
+            return NetworkError(.tlsHandshakeFailed(words)).with(
+                note: CurlMessage.alert(in: message).map { " (\($0))" }
+            )
+        default: break
+        }
         guard code == 7, let path = configuration.unixSocket else { return NetworkError(reason) }
         let words = systemError == 0 ? "" : ": \(String(cString: strerror(systemError)))"
         return NetworkError(reason).with(note: " (Unix socket \(path)\(words))")

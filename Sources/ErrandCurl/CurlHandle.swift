@@ -18,6 +18,8 @@ final class CurlHandle {
 
     let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
+    /// What the TLS connections that the handle makes use, and what they find.
+    private let tls: UnsafeMutablePointer<errand_curl_tls_use>
     private let errorText: UnsafeMutablePointer<CChar>
     /// Whether a request has content, or states that it has none.
     private enum Content {
@@ -45,6 +47,12 @@ final class CurlHandle {
     private var bypassesProxy = false
     /// Whether libcurl has begun to send the request.
     private var hasBegun = false
+    /// Whether it has begun on a connection with HTTP/2 over TLS.
+    private(set) var usesSecureHTTP2 = false
+    /// The port of this end of its connection, if that has HTTP/1.1 over TLS; otherwise 0.
+    private var portOfHTTP1: Int32 = 0
+    /// Whether the request has to begin with another handle.
+    private(set) var isInterrupted = false
     /// Why no request may be sent: libcurl does not support what the configuration requires.
     private(set) var refusal: NetworkError?
 
@@ -54,6 +62,12 @@ final class CurlHandle {
     /// Whether libcurl can lose a response that ends before its request, on a shared HTTP/2 connection, as 7.88 does
     /// and 8.14 does not.
     private static let losesEarlyResponses = errand_curl_version_number() < 0x080E00
+
+    /// Whether libcurl may swap responses, as it may before 8.5.
+    ///
+    /// It begins a request on a connection with HTTP/1.1 that another one uses, if it has found HTTP/2 on a connection to
+    /// the same host.
+    static let mixesVersions = errand_curl_version_number() < 0x080500
 
     /// `CURL_ERROR_SIZE`.
     private static let errorTextSize = 256
@@ -69,6 +83,8 @@ final class CurlHandle {
         errorText = .allocate(capacity: Self.errorTextSize)
         errorText.initialize(repeating: 0, count: Self.errorTextSize)
         parsedURL = errand_curl_url_create()
+        tls = .allocate(capacity: 1)
+        tls.initialize(to: errand_curl_tls_use(tls: transfers.tls.pointer, wants_certificate: 0))
         setUp()
     }
 
@@ -77,6 +93,7 @@ final class CurlHandle {
         errand_curl_url_free(parsedURL)
         errand_curl_list_free(list)
         errand_curl_list_free(resolve)
+        tls.deallocate()
         errorText.deallocate()
     }
 
@@ -85,8 +102,9 @@ final class CurlHandle {
     /// Sets what a request needs.
     func begin(_ exchange: CurlExchange) {
         self.exchange = exchange
-        hasBegun = false
+        (hasBegun, usesSecureHTTP2, isInterrupted, portOfHTTP1) = (false, false, false, 0)
         errorText[0] = 0
+        tls.pointee.wants_certificate = 0
         let request = exchange.request
         setURL(request.url.absoluteString)
         setFields(of: request)
@@ -115,21 +133,58 @@ final class CurlHandle {
             change(ErrandCurlOptionFreshConnection, 1)
             change(ErrandCurlOptionForbidReuse, 1)
         }
+        if exchange.isRestarted {
+            // The version that no server can refuse a stream of.
+            if isSecure { change(ErrandCurlOptionHTTPVersion, CurlTransport.Configuration.HTTPVersion.http1.number) }
+            change(ErrandCurlOptionFreshConnection, 1)
+        }
         exchange.handle = self
     }
 
     /// Returns whether libcurl may begin to send the request, which it does again if a kept connection dies.
     ///
-    /// It reads the body again only if it has sent a part of it.
+    /// A request with a body begins again with another handle: libcurl may still have bytes that it read for the first time.
     func mayBegin(from port: Int32) -> Bool {
         defer { hasBegun = true }
         errand_curl_loop_expect_response(loop, port)
-        return !hasBegun || exchange?.mayRepeat() == true
+        guard let exchange else { return false }
+        // The same response would follow; of the connection before.
+        let isTooLarge = hasBegun && hasTooLargeHeader(endedWith: nil)
+        usesSecureHTTP2 = waitsForMultiplexing && errand_curl_uses_http2(easy) != 0
+        portOfHTTP1 = waitsForMultiplexing && !usesSecureHTTP2 ? port : 0
+        let isTaken = portOfHTTP1 != 0 && Self.mixesVersions && transfers.isTaken(port, from: self)
+        isInterrupted = isTaken || hasBegun && exchange.request.hasBody
+        let mayRepeat = !hasBegun || exchange.mayRepeat(after: isTooLarge ? .headerSectionTooLarge : nil)
+        return mayRepeat && !isInterrupted
     }
+
+    /// Whether the handle's transfer has a connection with HTTP/1.1 over TLS from a port.
+    func hasHTTP1(from port: Int32) -> Bool { portOfHTTP1 == port }
+
+    /// Whether a header section over HTTP/2 was larger than libcurl accepts.
+    ///
+    /// A field of more than 64 KiB ends the session within libcurl 7.88, as any violation of HTTP/2 by the server does, and
+    /// is reported as an empty response.
+    ///
+    /// - Parameter code: The error that ended the transfer, or `nil` if libcurl is about to send the request again.
+    /// - Returns: Whether it was, as far as libcurl lets it be known.
+    func hasTooLargeHeader(endedWith code: Int32?) -> Bool {
+        guard usesSecureHTTP2, let exchange, !exchange.hasHeader else { return false }
+        if let code { return code == 52 }
+        let message = String(cString: errorText)
+        // This version notes a time when a response has ended, or when the first byte of a body is sent, and not if the server
+        // has refused the stream.
+        return message.isEmpty
+            ? !exchange.request.hasBody && errand_curl_get_size(easy, Int32(ErrandCurlInfoResponseTime)) > 0
+            : CurlMessage.reason(in: message, hasHeader: false) == .headerSectionTooLarge
+    }
+
+    /// Whether the server has requested a client certificate on a connection that was made for the transfer.
+    var isAskedForCertificate: Bool { tls.pointee.wants_certificate != 0 }
 
     /// Makes the handle ready for another request.
     func end() {
-        exchange = nil
+        (exchange, portOfHTTP1) = (nil, 0)
         guard isChanged else { return }
         isChanged = false
         set(ErrandCurlOptionCustomRequest, nil)
@@ -142,6 +197,7 @@ final class CurlHandle {
         errand_curl_set_size(easy, Int32(ErrandCurlOptionPostSize), -1)
         set(ErrandCurlOptionFreshConnection, 0)
         set(ErrandCurlOptionForbidReuse, 0)
+        set(ErrandCurlOptionHTTPVersion, configuration.httpVersion.number)
         set(ErrandCurlOptionResolve, nil)
     }
 
@@ -202,8 +258,21 @@ final class CurlHandle {
         set(ErrandCurlOptionBufferSize, 16 << 10)
         if list != nil { set(ErrandCurlOptionHTTPHeader, list) }
         configuration.apply(to: self)
+        keepTrust()
         // Ending a transfer does not wait for its name lookup; since 7.87.
         set(ErrandCurlOptionQuickExit, 1)
+    }
+
+    /// Lets the trusted certificates be read once, in place of libcurl for each connection.
+    private func keepTrust() {
+        guard errand_curl_tls_apply(easy, tls) != 0 else { return }
+        for option in [
+            ErrandCurlOptionTrustFile, ErrandCurlOptionProxyTrustFile, ErrandCurlOptionTrust,
+            ErrandCurlOptionProxyTrust,
+        ] { set(option, nil) }
+        for option in [ErrandCurlOptionTrustFolder, ErrandCurlOptionProxyTrustFolder] {
+            set(option, ERRAND_CURL_EMPTY_FOLDER)
+        }
     }
 
     /// Sets a URL, parsed: libcurl would parse its text, write it as text and parse that for each transfer.

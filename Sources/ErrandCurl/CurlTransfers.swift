@@ -20,6 +20,8 @@ final class CurlTransfers {
     let scratch: UnsafeMutableRawBufferPointer
     /// The hosts that are reached directly, although there is a proxy; `nil` if none is configured.
     let proxyBypass: ProxyBypass?
+    /// What the TLS connections of the transport use.
+    let tls: CurlTLS
 
     private let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
@@ -40,9 +42,10 @@ final class CurlTransfers {
     /// Whether the last wait did not look at the sockets; only the event loop's thread uses it.
     private var hasSkipped = false
 
-    init?(_ configuration: CurlTransport.Configuration, _ maximumConnectionsPerHost: Int) {
+    init?(_ configuration: CurlTransport.Configuration, _ tls: CurlTLS, _ maximumConnectionsPerHost: Int) {
         guard let loop = errand_curl_loop_create() else { return nil }
         self.configuration = configuration
+        self.tls = tls
         self.loop = loop
         // Not before: without a loop nothing would free it.
         scratch = .allocate(byteCount: 64 << 10, alignment: 16)
@@ -157,8 +160,14 @@ final class CurlTransfers {
         noteIdleLimit(of: exchange)
     }
 
-    private func noteIdleLimit(of exchange: CurlExchange) {
+    /// Checks the idle timeout of an exchange no later than it is due.
+    func noteIdleLimit(of exchange: CurlExchange) {
         if !exchange.hasEnded, let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
+    }
+
+    /// Returns whether another handle's transfer has a connection with HTTP/1.1 over TLS from a port.
+    func isTaken(_ port: Int32, from handle: CurlHandle) -> Bool {
+        used.contains { $0 !== handle && $0.hasHTTP1(from: port) }
     }
 
     /// Passes an exchange to libcurl.
@@ -232,8 +241,16 @@ final class CurlTransfers {
         let result: Result<Void, any Error> =
             code == 0 ? .success(()) : .failure(CurlFailure.error(code, of: handle, exchange))
         let usedHTTP1 = code == 0 ? handle.usesHTTP1 : nil
+        // 55 is `CURLE_SEND_ERROR`. 7.88 keeps the connection if it happens at the first byte.
+        if code == 55 { errand_curl_socket_retire(errand_curl_get_socket(easy)) }
         if usedHTTP1 == true { errand_curl_loop_expect_silence(loop, errand_curl_get_socket(easy)) }
         errand_curl_loop_remove(loop, easy)
+        if handle.isInterrupted, !exchange.isRestarted, !exchange.hasFailed {
+            release(handle)
+            exchange.isRestarted = true
+            if !begin(exchange) { leave(exchange) }
+            return
+        }
         exchange.end(result)
         release(handle)
         leave(exchange, usedHTTP1: usedHTTP1)
@@ -265,7 +282,7 @@ final class CurlTransfers {
         for exchange in used.compactMap(\.exchange) + hosts.waiting {
             guard !exchange.hasEnded, let due = exchange.idleLimit else { continue }
             if due <= now {
-                stop(exchange, .failure(NetworkError(.idleTimeout(exchange.options.idleTimeout))))
+                stop(exchange, exchange.idleResult)
             } else {
                 first = min(first ?? due, due)
             }

@@ -85,6 +85,12 @@ extension CurlTransport {
         ///
         /// The default is 1.2.
         public var minimumTLSVersion: TLSVersion
+        /// Whether a body without a length that ends with its TLS connection is accepted without TLS's `close_notify`.
+        ///
+        /// The default is `false`: such a body may have been cut, and fails with
+        /// `NetworkError.Reason.closedWithoutCloseNotify` (RFC 9112, section 9.8). Bodies with a length or chunks, and HTTP/2,
+        /// state their ends themselves. `true` is for servers that never send it. Without OpenSSL 3 it is always accepted.
+        public var acceptsMissingCloseNotify: Bool
         /// The proxy.
         ///
         /// The default is the environment's, as with URLSession.
@@ -121,8 +127,19 @@ extension CurlTransport {
         /// The maximum age at which a connection is used again, in full seconds, at least 1; or `nil`, the default, for
         /// no limit.
         public var connectionLifetime: Duration?
-        /// The value of `User-Agent` for requests that have none, or `nil`, the default, to send none.
+        /// The value of `User-Agent` for requests that have none, or `nil` to send none.
+        ///
+        /// The default is ``standardUserAgent``, because some servers refuse requests without one.
         public var userAgent: String?
+
+        /// The names of the program and of this library, with their versions: `shop/2.1 errand/0.1.0`.
+        ///
+        /// The version of a program is that of its bundle; without one there is none.
+        public static let standardUserAgent = {
+            let version = Bundle.main.object(forInfoDictionaryKey: "CFBundleShortVersionString") as? String
+            let program = [ProcessInfo.processInfo.processName, version ?? ""].map(\.asToken).filter { !$0.isEmpty }
+            return (program.isEmpty ? "" : program.joined(separator: "/") + " ") + "errand/0.1.0"
+        }()
 
         /// Creates a configuration.
         public init(
@@ -130,6 +147,7 @@ extension CurlTransport {
             pinnedKeys: [Data] = [],
             clientCertificate: ClientCertificate? = nil,
             minimumTLSVersion: TLSVersion = .tls12,
+            acceptsMissingCloseNotify: Bool = false,
             proxy: Proxy = .environment,
             addresses: [String: [String]] = [:],
             unixSocket: String? = nil,
@@ -140,12 +158,13 @@ extension CurlTransport {
             maximumIdleConnections: Int? = nil,
             idleConnectionLifetime: Duration = .seconds(118),
             connectionLifetime: Duration? = nil,
-            userAgent: String? = nil
+            userAgent: String? = Self.standardUserAgent
         ) {
             self.trust = trust
             self.pinnedKeys = pinnedKeys
             self.clientCertificate = clientCertificate
             self.minimumTLSVersion = minimumTLSVersion
+            self.acceptsMissingCloseNotify = acceptsMissingCloseNotify
             self.proxy = proxy
             self.addresses = addresses
             self.unixSocket = unixSocket
@@ -308,11 +327,6 @@ extension CurlTransport.Configuration {
         return ProxyBypass(bypass)
     }
 
-    /// A folder that always exists and that nobody can add a certificate to.
-    ///
-    /// `NULL` makes newer versions of libcurl use the system's folder, and not every TLS library accepts one that doesn't exist.
-    private static let folderWithoutCertificates = "/proc/self/task"
-
     /// Sets what all requests of a transport share.
     func apply(to handle: CurlHandle) {
         let mayUseProxy = mayUseProxy
@@ -326,9 +340,10 @@ extension CurlTransport.Configuration {
             if mayUseProxy { handle.require(ErrandCurlOptionProxyTrust, data, for: "trust") }
         }
         if trust != .system {
-            // A library without these options uses no folder.
-            handle.set(ErrandCurlOptionTrustFolder, Self.folderWithoutCertificates)
-            handle.set(ErrandCurlOptionProxyTrustFolder, Self.folderWithoutCertificates)
+            // A library without these options uses no folder. NULL makes newer versions of libcurl use the system's, and not
+            // every TLS library accepts a folder that doesn't exist.
+            handle.set(ErrandCurlOptionTrustFolder, ERRAND_CURL_EMPTY_FOLDER)
+            handle.set(ErrandCurlOptionProxyTrustFolder, ERRAND_CURL_EMPTY_FOLDER)
         }
         if !pinnedKeys.isEmpty {
             let pins = pinnedKeys.map { "sha256//\($0.base64EncodedString())" }.joined(separator: ";")
@@ -348,9 +363,7 @@ extension CurlTransport.Configuration {
         applyProxy(to: handle, mayUseProxy)
         if let unixSocket { handle.require(ErrandCurlOptionUnixSocket, unixSocket, for: "unixSocket") }
         if let interface { handle.require(ErrandCurlOptionInterface, interface, for: "interface") }
-        // `CURL_HTTP_VERSION_2TLS`, `…_1_1` and `…_2_PRIOR_KNOWLEDGE`.
-        let versions: [HTTPVersion: Int] = [.automatic: 4, .http1: 2, .http2: 5]
-        handle.set(ErrandCurlOptionHTTPVersion, versions[httpVersion] ?? 4)
+        handle.set(ErrandCurlOptionHTTPVersion, httpVersion.number)
         handle.set(ErrandCurlOptionMaximumIdleAge, Self.seconds(idleConnectionLifetime))
         if let connectionLifetime {
             handle.set(ErrandCurlOptionMaximumLifetime, Self.seconds(connectionLifetime))
@@ -393,9 +406,29 @@ extension CurlTransport.Configuration {
     }
 }
 
+extension String {
+    /// The text with a hyphen for each character that a product's name cannot have (RFC 9110, section 5.6.2).
+    fileprivate var asToken: String {
+        let allowed = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+        return String(decoding: utf8.map { allowed.contains($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+    }
+}
+
 extension Data {
     fileprivate var hasCertificate: Bool { contains("CERTIFICATE-----") }
 
     fileprivate func contains(_ text: String) -> Bool { range(of: Data(text.utf8)) != nil }
+}
+
+extension CurlTransport.Configuration.HTTPVersion {
+    /// `CURL_HTTP_VERSION_2TLS`, `…_1_1` and `…_2_PRIOR_KNOWLEDGE`.
+    var number: Int {
+        switch self {
+        case .automatic where CurlHandle.mixesVersions && errand_curl_sees_http2() == 0: 2
+        case .automatic: 4
+        case .http1: 2
+        case .http2: 5
+        }
+    }
 }
 #endif

@@ -55,13 +55,13 @@ public final class CurlTransport: StoppableTransport {
     private init(valid configuration: Configuration) {
         identity = configuration.identity
         let limit = max(1, configuration.maximumConnectionsPerHost)
-        guard errand_curl_missing() == nil else {
+        guard errand_curl_missing() == nil, let tls = CurlTLS(configuration) else {
             loops = nil
             return
         }
         loops = Loops(
-            requests: CurlEventLoop(configuration, maximumConnectionsPerHost: limit),
-            streams: CurlEventLoop(configuration, maximumConnectionsPerHost: 0)
+            requests: CurlEventLoop(configuration, tls, maximumConnectionsPerHost: limit),
+            streams: CurlEventLoop(configuration, tls, maximumConnectionsPerHost: 0)
         )
     }
 

@@ -45,6 +45,8 @@ enum {
     ErrandCurlOptionBufferSize = 98,
     ErrandCurlOptionNoSignal = 99,
     ErrandCurlOptionPrivate = 10103,
+    ErrandCurlOptionContextFunction = 20108,
+    ErrandCurlOptionContextData = 10109,
     ErrandCurlOptionBodySize = 30115,
     ErrandCurlOptionPostSize = 30120,
     ErrandCurlOptionConnectTimeout = 156,
@@ -96,8 +98,10 @@ enum {
     ErrandCurlInfoDownloadSize = 0x600000 + 8,
     ErrandCurlInfoNameLookupTime = 0x600000 + 51,
     ErrandCurlInfoConnectTime = 0x600000 + 52,
+    ErrandCurlInfoResponseTime = 0x600000 + 54,
     ErrandCurlInfoTLSTime = 0x600000 + 56,
     ErrandCurlInfoSocket = 0x500000 + 44,
+    ErrandCurlInfoTLSSession = 0x400000 + 45,
 };
 
 // MARK: Options of a set of transfers (curl_multi_setopt)
@@ -118,6 +122,11 @@ const char *errand_curl_version(void);
 
 /// The version as a number, such as 0x075801; 0 if there is none.
 unsigned errand_curl_version_number(void);
+
+/// The file of the certificate authorities that libcurl was built to use, or NULL.
+const char *_Nullable errand_curl_trust_file(void);
+/// The folder of those authorities, or NULL.
+const char *_Nullable errand_curl_trust_folder(void);
 
 /// The number of the option with this name, such as "URL", or -1 if the library does not know it or cannot say.
 int errand_curl_option_number(const char *name);
@@ -152,6 +161,35 @@ const char *errand_curl_error_text(int code);
 void *_Nullable errand_curl_list_append(void *_Nullable list, const char *line);
 void errand_curl_list_free(void *_Nullable list);
 
+// MARK: TLS connections
+
+/// A folder that always exists and that nobody can add a certificate to.
+#define ERRAND_CURL_EMPTY_FOLDER "/proc/self/task"
+
+/// The TLS connections of a transport. Used by several threads at once.
+typedef struct errand_curl_tls errand_curl_tls;
+
+/// Connections that trust the authorities of a file, of a folder, or of both, or those of a text in PEM format; without any,
+/// those that libcurl reads. They may end without `close_notify` if that is accepted. NULL without memory.
+errand_curl_tls *_Nullable errand_curl_tls_create(
+    const char *_Nullable file, const char *_Nullable folder, const void *_Nullable bytes, size_t count, int accepts_any_end);
+void errand_curl_tls_free(errand_curl_tls *tls);
+
+/// The connections that one handle makes; kept in one place as long as the handle.
+struct errand_curl_tls_use {
+    errand_curl_tls *tls;
+    /// Whether a server has requested a certificate in a handshake.
+    int wants_certificate;
+};
+
+/// Sets what the connections of a handle are; returns whether their authorities are read here, once, and not by libcurl, which
+/// needs OpenSSL.
+int errand_curl_tls_apply(void *easy, struct errand_curl_tls_use *use);
+/// Whether `errand_curl_uses_http2` works, which needs OpenSSL.
+int errand_curl_sees_http2(void);
+/// Whether the connection of a transfer that begins carries HTTP/2 over TLS.
+int errand_curl_uses_http2(void *easy);
+
 // MARK: Many transfers
 
 /// A set of transfers with what they wait for. Used by one thread at a time, except `errand_curl_loop_wait`, during which
@@ -179,6 +217,8 @@ void errand_curl_loop_look_aside(errand_curl_loop *loop);
 void errand_curl_loop_process_events(errand_curl_loop *loop);
 /// Does what libcurl's timer is for, if it was due at the last update of the time.
 void errand_curl_loop_process_timer(errand_curl_loop *loop);
+/// Makes libcurl find a connection closed that must not be used again.
+void errand_curl_socket_retire(int socket);
 /// Does what sockets are ready for, without waiting.
 void errand_curl_loop_look(errand_curl_loop *loop);
 /// Whatever arrives on this socket before the next request on it makes its connection unusable.

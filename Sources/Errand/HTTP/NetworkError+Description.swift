@@ -106,6 +106,9 @@ extension NetworkError.Reason {
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was complete"
+        case .closedWithoutCloseNotify:
+            "the TLS connection was closed without close_notify, so the body may have been cut; if the server never sends it, "
+                + "set acceptsMissingCloseNotify of the transport's configuration"
         case .sendFailed: "the connection was lost while the request was being sent"
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
         case .deadlineExceeded(let duration): "the deadline of \(duration) has passed"

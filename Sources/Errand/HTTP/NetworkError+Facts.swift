@@ -42,7 +42,7 @@ extension NetworkError.Reason {
         switch self {
         case .status(let code): .ofStatus(code)
         case .hostNotFound, .connectionRefused, .noConnection, .connectionReset, .closedWithoutResponse, .closedInBody,
-            .sendFailed:
+            .closedWithoutCloseNotify, .sendFailed:
             FailureFacts(.network, isTransient: true, isRepeatable: true)
         case .idleTimeout, .deadlineExceeded: FailureFacts(.network, isTransient: true)
         // Only its place, on this device, is known.

@@ -60,6 +60,9 @@ extension NetworkError {
         case closedWithoutResponse
         /// The server closed the connection before the body was complete.
         case closedInBody
+        /// A TLS connection ended, and with it a body without a length, without `close_notify`, so the body may have been
+        /// cut (RFC 9112, section 9.8).
+        case closedWithoutCloseNotify
         /// The request could not be sent completely.
         case sendFailed
 
@@ -141,7 +144,8 @@ extension NetworkError.Reason {
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyUnreachable, .invalidProxy:
             .unreachable
-        case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed: .connectionLost
+        case .connectionReset, .closedWithoutResponse, .closedInBody, .closedWithoutCloseNotify, .sendFailed:
+            .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
         case .certificateRefused, .tlsHandshakeFailed: .insecureConnection
         case .invalidResponse, .headerSectionTooLarge, .invalidContentCoding: .invalidResponse

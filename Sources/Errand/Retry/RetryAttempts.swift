@@ -7,7 +7,7 @@ struct RetryAttempts {
     /// The requests at the next URLs of the CDN.
     private(set) var fallbacks: ArraySlice<BuiltRequest>
     private(set) var number = 1
-    private var began: Duration
+    private(set) var began: Duration
     private(set) var record: AttemptRecord?
     private(set) var failed: [Metrics.Attempt] = []
     private(set) var waiting = Duration.zero

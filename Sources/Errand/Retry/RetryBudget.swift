@@ -10,6 +10,9 @@
 /// it is passed to the transport, not while it waits for a permit. A retry whose delay the server set, by
 /// `Retry-After` or a rate-limit field, does not use the budget, unless that delay is less than 100 ms.
 ///
+/// If several exchanges lose their connection, each within 50 ms of the one before, their retries count as one, provided that
+/// the host has responded since it last lost one, and once in each window.
+///
 /// If the budget of a host is exhausted, the send fails with the failure of its last attempt, with
 /// ``NetworkError/isRetryBudgetExhausted`` set, and ``AccessoryEvent/didExhaustRetryBudget(because:)`` occurs.
 public struct RetryBudget: Sendable, Hashable {
@@ -80,9 +83,16 @@ final class RetryCounts: Sendable {
     /// The maximum number of hosts, using about 350 KiB.
     static let maximumHostCount = 1000
 
+    /// The maximum time between two exchanges that report the loss of one connection.
+    private static let lossPause = Duration.milliseconds(50)
+
     private struct Host {
         let duration: Duration
         var window: SlidingWindow
+        /// Whether a response has arrived since the last loss of a connection.
+        var hasResponded = false
+        /// The times of the first and the last exchange that have reported the loss whose retries count as one.
+        var loss: ClosedRange<Duration>?
 
         init(_ budget: RetryBudget) {
             duration = budget.window
@@ -102,17 +112,41 @@ final class RetryCounts: Sendable {
     ///   - budget: The budget of the send's config.
     ///   - now: The time on the agent's timeline.
     func countRequest(to host: Origin, within budget: RetryBudget, at now: Duration) {
-        change(host, budget) { $0.add(calls: 1, at: now) }
+        change(host, budget) { $0.window.add(calls: 1, at: now) }
+    }
+
+    /// Records a response of any status.
+    func noteResponse(from host: Origin, within budget: RetryBudget) {
+        change(host, budget) { $0.hasResponded = true }
     }
 
     /// Takes one retry from the host's budget.
     ///
+    /// - Parameters:
+    ///   - host: Scheme, host and port.
+    ///   - budget: The budget of the send's config.
+    ///   - now: The time on the agent's timeline.
+    ///   - began: When the attempt began, if it has lost its connection, or `nil` if it failed otherwise.
     /// - Returns: Whether there was one left.
-    func takeRetry(to host: Origin, within budget: RetryBudget, at now: Duration) -> Bool {
-        change(host, budget) { window in
-            window.advance(to: now)
-            guard budget.allows(window.marked, for: window.calls) else { return false }
-            window.add(marked: 1, at: now)
+    func takeRetry(
+        to host: Origin,
+        within budget: RetryBudget,
+        at now: Duration,
+        afterLossSince began: Duration? = nil
+    ) -> Bool {
+        change(host, budget) { host in
+            if let began, let loss = host.loss, began <= loss.lowerBound, now - loss.upperBound <= Self.lossPause {
+                host.loss = loss.lowerBound...max(now, loss.upperBound)
+                return true
+            }
+            host.window.advance(to: now)
+            guard budget.allows(host.window.marked, for: host.window.calls) else { return false }
+            host.window.add(marked: 1, at: now)
+            guard began != nil else { return true }
+            // A host that loses all connections again and again gets no free retries for the second loss.
+            let isFirst = host.loss.map { now - $0.lowerBound > host.duration } ?? true
+            if isFirst, host.hasResponded { host.loss = now...now }
+            host.hasResponded = false
             return true
         }
     }
@@ -123,13 +157,13 @@ final class RetryCounts: Sendable {
     private func change<Value>(
         _ host: Origin,
         _ budget: RetryBudget,
-        _ body: (inout SlidingWindow) -> Value
+        _ body: (inout Host) -> Value
     ) -> Value {
         hosts.withLock { hosts in
             hosts.change(host, default: Host(budget)) { host in
                 // Counts of another window are not valid for this one; a config is rarely replaced.
                 if host.duration != budget.window { host = Host(budget) }
-                return body(&host.window)
+                return body(&host)
             }
         }
     }

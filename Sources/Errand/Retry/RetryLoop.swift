@@ -39,12 +39,20 @@ struct RetryLoop: Sendable {
         while true {
             do {
                 var accepted = try await attempt(attempts.prepared, attempts.number, attempts.record)
+                noteResponse(to: attempts)
                 attempts.complete(&accepted)
                 return accepted
             } catch {
                 try await beginNext(&attempts, after: error)
             }
         }
+    }
+
+    /// Records for the budget that the host of an attempt has responded.
+    private func noteResponse(to attempts: RetryAttempts) {
+        let prepared = attempts.prepared
+        guard prepared.retries, !prepared.retryBudget.isUnlimited else { return }
+        counts.noteResponse(from: attempts.record?.host ?? prepared.origin, within: prepared.retryBudget)
     }
 
     /// Waits until the next attempt may begin, or throws the failure if it is final.
@@ -54,6 +62,7 @@ struct RetryLoop: Sendable {
     private func beginNext(_ attempts: inout RetryAttempts, after error: any Error) async throws {
         attempts.addRepetition()
         let prepared = attempts.prepared
+        if error.rawResponse != nil { noteResponse(to: attempts) }
         if var mismatch = error as? CacheValidation.Mismatch {
             // The request is sent again without its conditions, which is no retry.
             if let timing = mismatch.timing { attempts.addFailure(timing, at: timeline.now()) }
@@ -149,9 +158,6 @@ struct RetryLoop: Sendable {
         case .stop(.serverTiming(let delay)):
             return .none(because: "the server requires \(delay.words), more than maximumServerDelay of the policy")
         case .stop(.deadline): return .none(because: "the delay would not end before the deadline")
-        case .stop(.notIdempotent) where (error as? NetworkError)?.kind == .unreachable:
-            // libcurl may have sent it on a connection that a failing server closed, and then tried a new one.
-            return .none(because: "a retry of a \(failure.request.method) needs an idempotencyKey")
         case .stop(.notIdempotent), .stop(.notReplayable): return .none(because: failure.request.retryObstacle)
         case .stop: return .none(because: nil)
         }
@@ -161,7 +167,10 @@ struct RetryLoop: Sendable {
         let isPaused = retryAfter.map { $0 >= .milliseconds(100) } ?? false
         if budget.isUnlimited || isPaused { return .retry(after: pause, isPaid: false) }
         let host = record?.host ?? prepared.origin
-        guard counts.takeRetry(to: host, within: budget, at: timeline.now()) else { return .exhausted }
+        let began = (error as? NetworkError)?.kind == .connectionLost ? attempts.began : nil
+        guard counts.takeRetry(to: host, within: budget, at: timeline.now(), afterLossSince: began) else {
+            return .exhausted
+        }
         return .retry(after: pause, isPaid: true)
     }
 
@@ -194,7 +203,8 @@ struct RetryLoop: Sendable {
 extension OutgoingRequest {
     /// Why the request must not be sent once more after a failure, or `nil` if it may be.
     var retryObstacle: String? {
-        guard mayBeSentTwice else { return "a \(method) may take effect twice; allow it with idempotencyKey" }
+        // Whether the server has processed it is not known, but with HTTP/2 it may have stated that it has not.
+        guard mayBeSentTwice else { return "a retry of a \(method) needs an idempotencyKey" }
         return body.isReplayable ? nil : "the body can be read only once"
     }
 }

@@ -16,6 +16,9 @@ package enum CurlMessage {
         if let status = statusOfSOCKS(in: words) { return .proxyRefused(statusCode: status) }
         // A host follows, which may contain any of the phrases.
         let words = words.range(of: " in connection to ").map { String(words[..<$0.lowerBound]) } ?? words
+        // After the handshake TLS fails like a connection, unless a server of TLS 1.3 rejects the client's certificate.
+        let isAfterHandshake = words.contains("SSL_read: ") || words.contains("SSL_write: ")
+        let phrases = certificateAlerts + (isAfterHandshake ? [] : phrases)
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
         if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
         if resetPhrases.contains(where: words.contains) { return reset(hasHeader) }
@@ -25,7 +28,13 @@ package enum CurlMessage {
         {
             return .proxyRefused(statusCode: status)
         }
+        if isAfterHandshake { return reset(hasHeader) }
         return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library gives no reason") : nil
+    }
+
+    /// The alert of TLS in a message, such as `alert unknown ca`, or `nil`.
+    package static func alert(in words: String) -> String? {
+        text(after: " alert ", in: words).map { "alert " + $0.prefix { $0 != "," } }
     }
 
     package static func lost(_ hasHeader: Bool) -> NetworkError.Reason {
@@ -37,6 +46,20 @@ package enum CurlMessage {
     }
 
     package static let needsClientCertificate = "the server requires a client certificate, and there is none"
+
+    private static let certificateAlerts: [(String, NetworkError.Reason)] = [
+        ("alert certificate required", .tlsHandshakeFailed(needsClientCertificate)),
+        ("alert unknown ca", .tlsHandshakeFailed("the server does not trust the client certificate")),
+        ("alert bad certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
+        ("alert unsupported certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
+        ("alert certificate unknown", .tlsHandshakeFailed("the server rejected the client certificate")),
+        ("alert certificate expired", .tlsHandshakeFailed("the client certificate has expired")),
+        ("alert certificate revoked", .tlsHandshakeFailed("the client certificate was revoked")),
+        (
+            "alert access denied",
+            .tlsHandshakeFailed("the server denies access; it may require another client certificate")
+        ),
+    ]
 
     /// Phrases of libcurl 7.88 to 8.14 and OpenSSL 1.1 to 3, the longer one first if one contains another.
     private static let phrases: [(String, NetworkError.Reason)] = [
@@ -70,17 +93,6 @@ package enum CurlMessage {
                 "the server accepts none of the offered ciphers or versions, or requires a client certificate"
             )
         ),
-        ("alert certificate required", .tlsHandshakeFailed(needsClientCertificate)),
-        ("alert unknown ca", .tlsHandshakeFailed("the server does not trust the client certificate")),
-        ("alert bad certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
-        ("alert unsupported certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
-        ("alert certificate unknown", .tlsHandshakeFailed("the server rejected the client certificate")),
-        ("alert certificate expired", .tlsHandshakeFailed("the client certificate has expired")),
-        ("alert certificate revoked", .tlsHandshakeFailed("the client certificate was revoked")),
-        (
-            "alert access denied",
-            .tlsHandshakeFailed("the server denies access; it may require another client certificate")
-        ),
         ("alert internal error", .tlsHandshakeFailed("the server failed")),
         ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
         // The proxy.
@@ -111,12 +123,15 @@ package enum CurlMessage {
         ("'chunked' not being the last", .malformedChunk),
         ("Too large response header", .headerSectionTooLarge),
         ("Invalid Content-Length", .invalidContentLength),
+        ("Maximum file size exceeded", .invalidContentLength),
         ("Nul byte in header", .malformedHeader),
         ("Failed writing header", .malformedHeader),
         ("Header without colon", .malformedHeader),
         ("Unsupported HTTP", .malformedStatusLine),
         ("Version mismatch", .malformedStatusLine),
         ("Too many response headers", .headerSectionTooLarge),
+        // `NGHTTP2_ERR_CALLBACK_FAILURE`: libcurl has no room left for the fields.
+        ("mem_recv() returned -902", .headerSectionTooLarge),
         ("field grew larger than allowed", .headerSectionTooLarge),
         ("Unsolicited Transfer-Encoding", .malformedHeader),
         ("content encoding", .invalidContentCoding),
@@ -130,6 +145,7 @@ package enum CurlMessage {
     private static let lossPhrases = [
         "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof", "reason(1000)", "Proxy CONNECT aborted",
         "connection to proxy closed", "was closed cleanly, but before getting",
+        "pre-request callback",
     ]
 
     /// Messages when the other side reset the connection or the HTTP/2 stream.

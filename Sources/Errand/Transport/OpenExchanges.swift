@@ -21,6 +21,8 @@ final class OpenExchanges: Sendable {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
         /// The exchange that was looked up last, because callbacks of one exchange come in succession.
         var last: (task: ObjectIdentifier, exchange: SessionExchange)?
+        /// The tasks that have a connection with HTTP/1.1 over TLS, by the port of this end.
+        var tasksOfPorts: [Int32: ObjectIdentifier] = [:]
         /// The time of the timer that is in effect; one that fires at another time was replaced.
         var nextCheck: Moment?
 
@@ -61,7 +63,18 @@ final class OpenExchanges: Sendable {
         let task = ObjectIdentifier(task)
         return state.withLock { state in
             if state.last?.task == task { state.last = nil }
+            if let port = state.tasksOfPorts.first(where: { $0.value == task })?.key { state.tasksOfPorts[port] = nil }
             return state.exchanges.removeValue(forKey: task)
+        }
+    }
+
+    /// Gives a task the connection from a port of this end, until it is removed; returns whether no other one has it.
+    func take(_ port: Int32, for task: URLSessionTask) -> Bool {
+        let task = ObjectIdentifier(task)
+        return state.withLock { state in
+            let isFree = state.tasksOfPorts[port, default: task] == task
+            if isFree { state.tasksOfPorts[port] = task }
+            return isFree
         }
     }
 
@@ -123,17 +136,34 @@ extension SessionExchange {
     ///
     /// - Returns: The time until the next renewal, or `nil` if there is none.
     func renewIfDue() -> Duration? {
-        let (rest, task) = state.withLock { state -> (Duration?, URLSessionTask?) in
-            guard !state.hasEnded, !state.isCancelled, let age = state.renewalAge else { return (nil, nil) }
-            guard let task = state.task, let began = state.times.startedMoment else { return (age, nil) }
+        let (rest, isDue) = state.withLock { state -> (Duration?, Bool) in
+            guard !state.hasEnded, !state.isCancelled, let age = state.renewalAge else { return (nil, false) }
+            guard state.task != nil, let began = state.times.startedMoment else { return (age, false) }
             let now = Moment.now
-            guard now - began >= age else { return (age - (now - began), nil) }
+            guard now - began >= age else { return (age - (now - began), false) }
             let pause = request.body.isEmpty ? now - began : min(now - began, .seconds(1))
             state.renewalAge = now - began + pause
-            return (pause, task)
+            return (pause, true)
         }
-        if let task { SessionReception.renew(task) { [weak self] in self?.mayRenew ?? false } }
+        if isDue {
+            endIfAnswered()
+            SessionReception.renew(state.withLock { $0.transfer }) { [weak self] in self?.mayRenew ?? false }
+        }
         return rest
+    }
+
+    /// Ends the exchange if its response is complete and nothing of the request could be sent for a while.
+    ///
+    /// A server may respond before it has read a request, and never read the rest (RFC 9113, section 8.1).
+    private func endIfAnswered() {
+        let task = state.withLock { state -> URLSessionTask? in
+            guard !state.hasEnded, !state.isCancelled, state.isAnswered, let last = state.lastActivity,
+                Moment.now - last >= TransportOptions.patienceAfterResponse
+            else { return nil }
+            state.isComplete = true
+            return state.task
+        }
+        if let task { cancellations.add(task) }
     }
 
     /// Whether the exchange runs, and is not paused for its reader.

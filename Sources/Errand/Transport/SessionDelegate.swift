@@ -31,7 +31,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        exchanges.remove(task)?.complete(error: error) { task.response }
+        guard let exchange = exchanges.remove(task) else { return }
+        let isRestarting = exchange.restart(insteadOf: task) { [self] in
+            URLSessionTransport.startAlone(exchange, delegate: self)
+        }
+        if isRestarting { return SessionQueueLoad.exchangeEnded() }
+        exchange.complete(error: error) { task.response }
     }
 
     func urlSession(
@@ -55,7 +60,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         let disposition = SessionPlatform.disposition(for: challenge)
         guard disposition != .performDefaultHandling else { return completionHandler(disposition, nil) }
         // Without a response a Basic challenge never completes. The 401 has arrived, and the task ends as cancelled.
-        exchanges[task]?.wasChallenged()
+        exchanges[task]?.noteCompleteResponse()
         challenges.async { completionHandler(disposition, nil) }
     }
 
@@ -64,19 +69,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        // Called if a kept-alive connection dies under a request: nil would send an empty body for a stream.
-        let exchange = exchanges[task]
-        guard task.originalRequest?.httpBodyStream == nil else {
-            return completionHandler(exchange?.renewedBodyStream() ?? OutgoingBody.brokenStream())
-        }
-        // A stream for a body that was given as data ends the process. Without one libcurl sends the header section, and
-        // no content, until the task is cancelled.
-        completionHandler(nil)
-        guard let exchange else { return }
-        let isRestarting = exchange.restart(insteadOf: task) { [self] in
-            URLSessionTransport.startAlone(exchange, delegate: self)
-        }
-        if isRestarting, exchanges.remove(task) != nil { SessionQueueLoad.exchangeEnded() }
+        // A stream for a body that was given as data ends the process.
+        guard task.originalRequest?.httpBodyStream != nil else { return completionHandler(nil) }
+        completionHandler(exchanges[task]?.renewedBodyStream() ?? OutgoingBody.brokenStream())
     }
 
     func urlSession(

@@ -75,10 +75,20 @@ extension SessionExchange {
         guard let error else {
             return state.headerSection?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
         }
-        if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
+        if state.isComplete, state.headerSection != nil { return nil }
         let hasHeader = state.headerSection != nil
         let coding = state.headerSection?.value(forHTTPHeaderField: "Content-Encoding")
         return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: hasHeader, coding: coding)
+    }
+}
+
+extension SessionExchange.State {
+    /// Whether the response is complete by its header section, although its request may still be being sent.
+    var isAnswered: Bool {
+        guard let headerSection, headerSection.statusCode / 100 != 1 else { return false }
+        if [204, 304].contains(headerSection.statusCode) { return true }
+        return 0...Int64(byteCount) ~= headerSection.expectedContentLength
+            && headerSection.value(forHTTPHeaderField: "Content-Encoding") == nil
     }
 }
 

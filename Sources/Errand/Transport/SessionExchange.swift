@@ -13,8 +13,15 @@ final class SessionExchange: StoppableExchange {
         var headerSection: HTTPURLResponse?
         var times = TransportTimings()
         var task: URLSessionTask?
-        var isChallenged = false
-        /// The first task, if a second one sends the request because the connection of the first one died.
+        /// The transfer of the task, on the queue of all sessions.
+        var transfer: SessionTransfer?
+        /// Whether the response is complete, although its task ends with an error.
+        var isComplete = false
+        /// Whether the task's request has begun on a connection.
+        var hasBegun = false
+        /// Whether it was about to begin again, and must not.
+        var isInterrupted = false
+        /// The first task, if a second one sends the request because the connection of the first one died, or refused it.
         var retired: URLSessionTask?
         /// Set with the first outcome that the caller receives.
         var isSettled = false
@@ -36,7 +43,7 @@ final class SessionExchange: StoppableExchange {
 
     let request: OutgoingRequest
     let options: TransportOptions
-    private let cancellations: SessionCancellations
+    let cancellations: SessionCancellations
     let state = Lock(State())
     private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
@@ -99,29 +106,6 @@ final class SessionExchange: StoppableExchange {
     /// A stream may be paused or silent for hours, and would count among the connections to its host all that time.
     var needsNewConnection: Bool { options.isStream || request.needsNewConnection }
 
-    /// Returns the stream to send the body with once more, on another connection.
-    ///
-    /// A kept-alive connection died without a byte of a response, and it is not known whether the request was received. If
-    /// it must not be sent twice, the exchange fails at once. At most the header section of a second request is sent then.
-    func renewedBodyStream() -> InputStream? { mayRepeat() ? bodyStream() : OutgoingBody.brokenStream() }
-
-    /// Sends the request once more with another task, or fails: the connection died under a body that was given as data,
-    /// which URLSession cannot read again.
-    ///
-    /// - Parameters:
-    ///   - task: The task, which is cancelled.
-    ///   - start: Starts another one on a new connection.
-    /// - Returns: Whether there will be another task.
-    func restart(insteadOf task: URLSessionTask, _ start: @escaping @Sendable () -> Void) -> Bool {
-        guard mayRepeat() else { return false }
-        state.withLock { state in (state.task, state.retired) = (nil, task) }
-        cancellations.queue.async {
-            task.cancel()
-            start()
-        }
-        return true
-    }
-
     /// Ends the exchange for its caller at once, and its task as soon as URLSession can.
     ///
     /// May be called from anywhere, because it does not wait: a cancellation handler must not block.
@@ -134,14 +118,6 @@ final class SessionExchange: StoppableExchange {
         if let task { cancellations.add(task) }
         stream?.finish(throwing: error)
         outcome.deliver(.failure(error))
-    }
-
-    /// Returns whether the request may be sent once more; if not, the exchange fails.
-    private func mayRepeat() -> Bool {
-        guard !isCancelled else { return false }
-        if request.mayBeSentTwice, request.body.isReplayable { return true }
-        fail(NetworkError(.closedWithoutResponse))
-        return false
     }
 
     /// Fails the exchange, such as with the error of a body, which a stream cannot report itself.
@@ -160,9 +136,11 @@ final class SessionExchange: StoppableExchange {
             state.body = Data()
             state.byteCount = 0
             // An interim response is followed by another one, and URLSession keeps the body of a redirect to itself.
-            guard options.isStream, !SessionPlatform.mayHaveProxy, !state.isSettled,
-                let status = state.headerSection?.statusCode, ![1, 3].contains(status / 100)
-            else { return (nil, false) }
+            guard !SessionPlatform.mayHaveProxy, let status = state.headerSection?.statusCode, status / 100 != 1 else {
+                return (nil, false)
+            }
+            state.transfer?.dropFurtherLines()
+            guard options.isStream, !state.isSettled, status / 100 != 3 else { return (nil, false) }
             let ready = startStreaming(&state, task)
             return (ready, ready == nil)
         }
@@ -174,6 +152,7 @@ final class SessionExchange: StoppableExchange {
         let (stream, ready, isRejected) = state.withLock { state -> (SpillingChunks?, Ready?, Bool) in
             let (sum, isTooLarge) = state.byteCount.addingReportingOverflow(data.count)
             state.byteCount = isTooLarge ? .max : sum
+            if state.byteCount == data.count { state.transfer?.dropFurtherLines() }
             if state.byteCount > SessionQueueLoad.largeBody { SessionQueueLoad.isBusy() }
             guard state.rejection == nil, !state.isSettled || state.stream != nil else { return (nil, nil, true) }
             state.lastActivity = .now
@@ -193,15 +172,16 @@ final class SessionExchange: StoppableExchange {
         guard isRejected else { return }
         stop()
         // The task is cancelled on the queue that its bytes occupy: over HTTP/2, libcurl returns there only when the server pauses.
-        SessionReception(task)?.pause()
+        SessionReception(task, state.withLock { $0.transfer })?.pause()
     }
 
-    func wasChallenged() { state.withLock { $0.isChallenged = true } }
+    /// Records that the response is complete, whatever the error of its task will be.
+    func noteCompleteResponse() { state.withLock { $0.isComplete = true } }
 
     func complete(error: (any Error)?, lastResponse: () -> URLResponse?) {
         SessionQueueLoad.exchangeEnded()
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
-            defer { (state.task, state.hasEnded) = (nil, true) }
+            defer { (state.task, state.transfer, state.hasEnded) = (nil, nil, true) }
             state.times.finishedMoment = .now
             // Some redirects without a usable Location are reported only here. It is costly, so it is read only then.
             state.headerSection = state.headerSection ?? lastResponse() as? HTTPURLResponse
@@ -234,7 +214,7 @@ final class SessionExchange: StoppableExchange {
             state.body = Data()
             return nil
         }
-        let stream = SpillingChunks(pausing: SessionReception(task)) { [weak self] in self?.stop() }
+        let stream = SpillingChunks(pausing: SessionReception(task, state.transfer)) { [weak self] in self?.stop() }
         let beginning = state.body
         state.body = Data()
         state.stream = stream

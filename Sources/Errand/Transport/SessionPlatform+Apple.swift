@@ -9,6 +9,9 @@ enum SessionPlatform {
     /// Lets the process exit while a session uses TLS, which needs no preparation here.
     static func prepareForExit() {}
 
+    /// Sets what the library depends on in a configuration: nothing here.
+    static func adjust(_ configuration: URLSessionConfiguration) {}
+
     /// Returns the queue for callbacks, or `nil` to let the session create a serial queue.
     static func delegateQueue() -> OperationQueue? { nil }
 
@@ -77,7 +80,7 @@ final class SessionReception: PausableReception {
     private let isPaused = Lock(false)
 
     /// Creates the reception of a running task.
-    init?(_ task: URLSessionTask) { self.task = task }
+    init?(_ task: URLSessionTask, _ transfer: SessionTransfer?) { self.task = task }
 
     func pause() {
         isPaused.withLock { isPaused in
@@ -94,7 +97,12 @@ final class SessionReception: PausableReception {
         }
     }
 
-    static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {}
+    static func renew(_ transfer: SessionTransfer?, if isWanted: @escaping @Sendable () -> Bool) {}
+}
+
+/// What is below a task, which is out of reach on Apple platforms.
+struct SessionTransfer: Sendable {
+    func dropFurtherLines() {}
 }
 
 extension SessionPlatform {

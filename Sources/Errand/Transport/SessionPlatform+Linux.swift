@@ -21,6 +21,9 @@ enum SessionPlatform {
         return unsafeBitCast(function, to: Initialize.self)(0x0008_0000, nil) == 1
     }()
 
+    /// Sets what the library depends on in a configuration.
+    static func adjust(_ configuration: URLSessionConfiguration) { SessionLoader.load(tasksOf: configuration) }
+
     /// Returns the queue for callbacks, or `nil` to let the session create one.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }
 
@@ -84,10 +87,13 @@ extension OutgoingRequest {
     private static let largestSharedBody = 1 << 20
 
     /// Whether the request must not share a connection with others, before it or beside it.
+    var needsNewConnection: Bool { mustNotShareHTTP2 || mustNotBeginAgain && !SessionTransfer.asksBeforeBeginning }
+
+    /// Whether libcurl must not begin to send the request a second time.
     ///
-    /// libcurl sends a request a second time if a kept-alive connection dies without a byte of a response, and asks
-    /// only if there is a body.
-    var needsNewConnection: Bool { body.isEmpty ? !mayBeSentTwice : mustNotShareHTTP2 }
+    /// It does if a kept-alive connection dies without a byte of a response, or if a server refuses a stream of HTTP/2. A body
+    /// would be empty then.
+    var mustNotBeginAgain: Bool { !body.isEmpty || !mayBeSentTwice }
 
     /// Whether the body has to be sent on a connection of its own.
     ///

@@ -4,45 +4,17 @@ internal import FoundationNetworking
 
 /// Pauses the reception of one task of URLSession.
 ///
-/// URLSession cannot do that: suspending a running task sends its request again. libcurl can pause a transfer, so this
-/// calls `curl_easy_pause` with the handle that the task keeps in a private property, which is found by reflection. If
-/// there is no such property or function, no reception is created, so it does not depend on the layout of the types.
+/// URLSession cannot do that: suspending a running task sends its request again. libcurl can pause a transfer.
 final class SessionReception: PausableReception {
-    /// libcurl's handle of a transfer, and the object that it is valid with.
-    ///
-    /// Unchecked: it is only used, and released, on the queue of all sessions.
-    private struct Transfer: @unchecked Sendable {
-        let owner: AnyObject
-        let handle: UnsafeMutableRawPointer
-
-        func set(_ action: Int32, by pause: PauseFunction) {
-            // It fails if the transfer has ended, which needs no handling.
-            withExtendedLifetime(owner) { _ = pause(handle, action) }
-        }
-    }
-
-    private typealias PauseFunction = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
-
-    /// `curl_easy_pause` of the libcurl that Foundation has loaded, or `nil` if there is none.
-    private static let pauseFunction = dlsym(nil, "curl_easy_pause").map { unsafeBitCast($0, to: PauseFunction.self) }
-
     /// `CURLPAUSE_RECV` and `CURLPAUSE_CONT` of curl.h.
     private static let (receivingPaused, nothingPaused): (Int32, Int32) = (1, 0)
 
-    private let transfer: Transfer
-    private let pauseFunction: PauseFunction
+    private let transfer: SessionTransfer
 
     /// Creates the reception of a running task, on the queue of all sessions; `nil` if it cannot be paused.
-    init?(_ task: URLSessionTask) {
-        guard let pauseFunction = Self.pauseFunction,
-            let storage = Self.property("_protocolStorage", of: task),
-            let loader = Self.property("existing", of: storage),
-            let owner = Self.property("easyHandle", of: loader),
-            Mirror(reflecting: owner).displayStyle == .class,
-            let handle = Self.property("rawHandle", of: owner) as? UnsafeMutableRawPointer
-        else { return nil }
-        transfer = Transfer(owner: owner as AnyObject, handle: handle)
-        self.pauseFunction = pauseFunction
+    init?(_ task: URLSessionTask, _ transfer: SessionTransfer?) {
+        guard let transfer else { return nil }
+        self.transfer = transfer
     }
 
     deinit {
@@ -50,12 +22,12 @@ final class SessionReception: PausableReception {
         SessionQueueLoad.afterItsWork { [transfer] in withExtendedLifetime(transfer) {} }
     }
 
-    func pause() { transfer.set(Self.receivingPaused, by: pauseFunction) }
+    func pause() { transfer.pause(Self.receivingPaused) }
 
     func resume(if isWanted: @escaping @Sendable () -> Bool) {
         SessionQueueLoad.afterItsWork { [self] in
             // Delivers at once what libcurl has kept, in callbacks that may pause again.
-            if isWanted() { transfer.set(Self.nothingPaused, by: pauseFunction) }
+            if isWanted() { transfer.pause(Self.nothingPaused) }
         }
     }
 
@@ -63,25 +35,12 @@ final class SessionReception: PausableReception {
     ///
     /// URLSession registers for writing on a new connection, and never stops, so that a thread is woken endlessly while
     /// the exchange waits (measured: one core). A pause ends the registration.
-    static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {
+    static func renew(_ transfer: SessionTransfer?, if isWanted: @escaping @Sendable () -> Bool) {
         SessionQueueLoad.afterItsWork {
-            guard isWanted(), let reception = SessionReception(task) else { return }
-            reception.transfer.set(receivingPaused, by: reception.pauseFunction)
-            reception.transfer.set(nothingPaused, by: reception.pauseFunction)
+            guard isWanted(), let transfer else { return }
+            transfer.pause(receivingPaused)
+            transfer.pause(nothingPaused)
         }
-    }
-
-    /// Returns the value of a stored property, or of the associated value of a case, with this name.
-    private static func property(_ name: String, of value: Any) -> Any? {
-        var mirror: Mirror? = Mirror(reflecting: value)
-        while let current = mirror {
-            if let child = current.children.first(where: { $0.label == name }) {
-                let content = Mirror(reflecting: child.value)
-                return content.displayStyle == .optional ? content.children.first?.value : child.value
-            }
-            mirror = current.superclassMirror
-        }
-        return nil
     }
 }
 

@@ -115,6 +115,9 @@ public struct TransportOptions: Sendable, Hashable {
     /// The size up to which a decoded body is never compared with its `Content-Length`: 1 MiB.
     public static let expansionFloor = 1 << 20
 
+    /// The time for which a complete response waits while nothing more of its request can be sent.
+    package static let patienceAfterResponse = Duration.seconds(1)
+
     /// Creates options.
     ///
     /// The defaults are the library's limits.

@@ -76,6 +76,7 @@ public final class URLSessionTransport: StoppableTransport {
         copy.urlCredentialStorage = nil
         copy.httpAdditionalHeaders = nil
         copy.httpMaximumConnectionsPerHost = max(1, copy.httpMaximumConnectionsPerHost)
+        SessionPlatform.adjust(copy)
         return copy
     }
 
@@ -145,7 +146,7 @@ public final class URLSessionTransport: StoppableTransport {
 
     /// Starts an exchange on a connection of its own.
     ///
-    /// Sessions do not share connections, and libcurl never sends again on a new one.
+    /// Sessions do not share connections, and libcurl never sends again on a new one of HTTP/1.1.
     static func startAlone(_ exchange: SessionExchange, delegate: SessionDelegate) {
         guard exchange.begin() else { return }
         let configuration = adjusted(delegate.configuration)

@@ -67,8 +67,8 @@ extension MockFault {
 
     /// Whether the fault crashes a client that uses URLSession on Linux with a toolchain before 6.4.
     ///
-    /// `fatalError` in NativeProtocol.swift (swift-corelibs-foundation, issue 5285). A test of these needs a child
-    /// process.
+    /// `fatalError` in NativeProtocol.swift (swift-corelibs-foundation, issue 5285). A test of `closeInHead` needs
+    /// a child process; `URLSessionTransport` drops trailers, which end other clients of URLSession.
     public var killsURLSessionBefore64: Bool {
         switch self {
         case .closeInHead, .trailers: true

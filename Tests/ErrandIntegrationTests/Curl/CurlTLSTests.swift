@@ -55,6 +55,28 @@ struct CurlTLSTests {
         #expect(stranger?.reason == .certificateRefused("its issuer is not known"))
     }
 
+    /// It is read once, and not for each connection.
+    @Test func aTrustedFileIsReadAgainWhenItChanges() async throws {
+        let own = FileManager.default.temporaryDirectory.appending(path: "errand-trust-\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: own) }
+        try file("ca.pem").write(to: own)
+        let transport = try CurlTransport(configuration: .init(trust: .file(path: own.path)))
+        let request = OutgoingRequest(url: try servers.url("good"))
+        for _ in 0..<2 { #expect(try await transport.send(request, options: TransportOptions()).statusCode == 200) }
+        try file("stranger.pem").write(to: own, options: .atomic)
+        let error = await #expect(throws: NetworkError.self) {
+            _ = try await transport.send(request, options: TransportOptions())
+        }
+        #expect(error?.reason == .certificateRefused("its issuer is not known"))
+        try file("ca.pem").write(to: own, options: .atomic)
+        #expect(try await transport.send(request, options: TransportOptions()).statusCode == 200)
+        try FileManager.default.removeItem(at: own)
+        let missing = await #expect(throws: NetworkError.self) {
+            _ = try await transport.send(request, options: TransportOptions())
+        }
+        #expect(missing?.reason == .certificateRefused("the certificates to trust cannot be read"))
+    }
+
     @Test(.enabled(if: TLSRig.obstacle == nil, "\(TLSRig.obstacle ?? "")"))
     func http2WithoutTLSCarriesOneRequestAfterAnother() async throws {
         // Free a moment ago.

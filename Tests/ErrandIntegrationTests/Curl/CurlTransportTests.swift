@@ -27,6 +27,7 @@ struct CurlTransportTests {
             (ErrandCurlOptionHeaderFunction, "HEADERFUNCTION"), (ErrandCurlOptionTrustFolder, "CAPATH"),
             (ErrandCurlOptionHTTPVersion, "HTTP_VERSION"), (ErrandCurlOptionBufferSize, "BUFFERSIZE"),
             (ErrandCurlOptionNoSignal, "NOSIGNAL"), (ErrandCurlOptionPrivate, "PRIVATE"),
+            (ErrandCurlOptionContextFunction, "SSL_CTX_FUNCTION"), (ErrandCurlOptionContextData, "SSL_CTX_DATA"),
             (ErrandCurlOptionBodySize, "INFILESIZE_LARGE"), (ErrandCurlOptionPostSize, "POSTFIELDSIZE_LARGE"),
             (ErrandCurlOptionConnectTimeout, "CONNECTTIMEOUT_MS"),
             (ErrandCurlOptionContentDecoding, "HTTP_CONTENT_DECODING"),
@@ -62,7 +63,8 @@ struct CurlTransportTests {
         defer { server.stop() }
         var headers: HTTPHeaders = ["X-B": "1", "X-A": "2"]
         headers.add("X-B", "3")
-        _ = try await CurlTransport().get(server.url, headers)
+        let transport = try CurlTransport(configuration: .init(userAgent: nil))
+        _ = try await transport.get(server.url, headers)
         let lines = try #require(server.requests.first).components(separatedBy: "\r\n")
         #expect(lines[0] == "GET /x HTTP/1.1")
         #expect(lines[1] == "Host: 127.0.0.1:\(server.port)")
@@ -90,6 +92,12 @@ struct CurlTransportTests {
         _ = try await transport.get(server.url, ["User-Agent": "Own/2"])
         #expect(server.requests[0].contains("\r\nUser-Agent: Shop/1.0\r\n"))
         #expect(server.requests[1].contains("\r\nUser-Agent: Own/2\r\n"))
+        _ = try await CurlTransport().get(server.url)
+        _ = try await CurlTransport.make { $0.userAgent = nil }.get(server.url)
+        let standard = CurlTransport.Configuration.standardUserAgent
+        #expect(standard.hasSuffix(" errand/0.1.0"))
+        #expect(server.requests[2].contains("\r\nUser-Agent: \(standard)\r\n"))
+        #expect(!server.requests[3].contains("User-Agent"))
         #expect(!server.requests[1].contains("Shop"))
     }
 

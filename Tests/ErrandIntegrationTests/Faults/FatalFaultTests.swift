@@ -21,9 +21,4 @@ struct FatalFaultTests {
     func responseCutInItsHeaderSectionEndsTheProcess() async {
         await #expect(processExitsWith: .failure) { try await FatalFaultTests.meet(.closeInHead(after: 17)) }
     }
-
-    @Test
-    func responseWithTrailersEndsTheProcess() async {
-        await #expect(processExitsWith: .failure) { try await FatalFaultTests.meet(.trailers) }
-    }
 }

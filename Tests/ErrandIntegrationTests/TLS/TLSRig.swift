@@ -41,7 +41,7 @@ enum TLSRig {
         try makeCertificates(in: folder)
         let certs = "$(dirname \(list))"
         let bind = """
-            cat \(list) ca.pem > list.crt && cp -a \(certs) certs &&
+            cp ca.pem list.crt && cp -a \(certs) certs &&
             cp listed.pem "certs/$(openssl x509 -hash -noout -in listed.pem).0" &&
             mount --bind certs \(certs) && mount --bind list.crt \(list) && exec "$@"
             """
@@ -160,10 +160,11 @@ final class TLSServers: Sendable {
     /// The ports, by the name of what each server does.
     let ports: [String: Int]
 
-    init(in folder: URL) throws {
+    /// Starts the servers, and those that more lines of the program add to `servers`.
+    init(in folder: URL, program: String = TLSServers.program, adding lines: String = "") throws {
         let output = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3", "-W", "ignore", "-c", Self.program]
+        process.arguments = ["python3", "-W", "ignore", "-c", program, lines]
         process.currentDirectoryURL = folder
         process.standardInput = input
         process.standardOutput = output
@@ -260,6 +261,9 @@ final class TLSServers: Sendable {
             def connect(t):
                 t.recv(4096); t.send(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n")
             return tls(name, connect)
+        def no_window(t):
+            t.send(b"\0\0\0\x04\0\0\0\0\0"); t.settimeout(10)
+            while t.recv(65536): pass
         once = {"left": 1}
         good = tls("good")
         def first_handshake_lost(c):
@@ -302,11 +306,12 @@ final class TLSServers: Sendable {
             "closed": tls("good", lambda t: t.recv(4096)),
             "stream reset": frames(rst_stream(2)), "stream cancelled": frames(rst_stream(8)),
             "stream reset in body": frames(HEADERS, DATA, rst_stream(2)),
-            "goaway": frames(GOAWAY),
+            "goaway": frames(GOAWAY), "no window": tls("good", no_window, h2=True),
             "folder": tls("folder"), "good proxy": tls_proxy("good"), "folder proxy": tls_proxy("folder"),
             "proxy 407": proxy(407), "proxy 502": proxy(502), "proxy closed": lambda c: c.recv(4096),
             "stale": stale(False), "stale after body": stale(True),
         }
+        exec(sys.argv[1])
         print(json.dumps({name: serve(handler) for name, handler in servers.items()}), flush=True)
         sys.stdin.read()
         """#

@@ -1,3 +1,4 @@
+import ErrandCurl
 import ErrandTesting
 import Foundation
 import Testing
@@ -10,7 +11,10 @@ import Testing
     .timeLimit(.minutes(20))
 )
 struct TLSTests {
-    @Test(arguments: ["TLSFailureTests", "CurlTrustTests", "HTTP2UploadTests", "HTTP2StreamTests", "TLSExitTests"])
+    @Test(arguments: [
+        "TLSFailureTests", "CurlTrustTests", "HTTP2UploadTests", "HTTP2StreamTests", "HTTP2RefusalTests",
+        "TLSExitTests",
+    ])
     func suitePassesInAProcessThatTrustsItsCertificates(_ suite: String) async throws {
         // The process is waited for on a thread of its own.
         let result = try await withCheckedThrowingContinuation { continuation in
@@ -29,8 +33,12 @@ let needsTrust: Comment = "run by TLSTests in a process of its own"
 @Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(6)))
 struct TLSFailureTests {
     private let servers: TLSServers
+    private let late: LateFailures
 
-    init() throws { servers = try TLSServers(in: #require(TLSRig.folder)) }
+    init() throws {
+        servers = try TLSServers(in: #require(TLSRig.folder), adding: TLSServers.endings)
+        late = LateFailures(servers: servers)
+    }
 
     static let reasons: [(String, NetworkError.Reason)] = [
         ("expired", .certificateRefused("it has expired")),
@@ -70,6 +78,37 @@ struct TLSFailureTests {
         let good = try await transport.send(OutgoingRequest(url: servers.url("good")), options: TransportOptions())
         #expect(good.statusCode == 200)
     }
+
+    @Test(arguments: ["damaged", "damaged body"])
+    func aRecordThatCannotBeDecryptedIsALostConnection(_ server: String) async throws {
+        try await late.aDamagedRecordIsALostConnection(server, over: TransportUnderTest.make())
+    }
+
+    @Test func aHeaderSectionThatIsTooLargeIsSentForOnce() async throws {
+        try await late.aLargeHeaderSectionIsSentForOnce("many fields", isLater: false, over: TransportUnderTest.make())
+    }
+
+    @Test func oneLostConnectionCountsOnceInTheRetryBudget() async throws {
+        try await late.oneLostConnectionCountsOnce(over: TransportUnderTest.make())
+    }
+
+    @Test func aServerThatLosesEachConnectionGetsFewRetries() async throws {
+        try await late.aServerThatLosesEachConnectionGetsFewRetries(over: TransportUnderTest.make())
+    }
+
+    #if os(Linux)
+    /// The median time of ten, in which 19 of 40 requests are sent again on a new connection.
+    @Test func aGoawayToManyRequestsDelaysThemAsLittleAsWithURLSession() async throws {
+        var times: [[Duration]] = [[], []]
+        for round in 0..<20 {
+            let transport: any Transport = round % 2 == 0 ? URLSessionTransport() : CurlTransport()
+            times[round % 2].append(try await late.timeOfGoaway("leaving \(round)", over: transport))
+        }
+        let medians = times.map { $0.sorted()[5] }
+        print("HTTP/2 goaway: \(medians[0]) over URLSession, \(medians[1]) over libcurl")
+        #expect(medians[1] < medians[0] * 1.5)
+    }
+    #endif
 
     @Test
     func handshakeThatIsCutIsRetried() async throws {

@@ -83,7 +83,7 @@ import Testing
         server.on(.put, "/x", .status(503))
         let once = RequestBody.stream(isReplayable: false) { { nil } }
         for (method, body, wanted) in [
-            (HTTPMethod.post, RequestBody.text("x"), "; not retried: a POST may take effect twice"),
+            (HTTPMethod.post, RequestBody.text("x"), "; not retried: a retry of a POST needs an idempotencyKey"),
             (.put, once, "; not retried: the body can be read only once"),
         ] {
             let error = await #expect(throws: NetworkError.self) {

@@ -93,10 +93,10 @@ struct MinimumIntervalTests {
 
     @Test(.ownThread) func intervalsBeyondTheMaximumAreForgotten() throws {
         var table = InFlightTable()
+        let agent = Agent(config: .test)
         func isAdmitted(_ number: Int, sendID: Int, _ interval: Duration, at now: Duration) throws -> Bool {
-            let prepared = try Agent(config: .test).makeSend(GeneralRequest("/\(number)")).prepare(
-                GeneralRequest("/\(number)")
-            )
+            let request = GeneralRequest("/\(number)")
+            let prepared = try agent.makeSend(request).prepare(request)
             let key = try #require(
                 DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterNumbers())
             )

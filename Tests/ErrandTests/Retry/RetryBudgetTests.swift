@@ -39,6 +39,45 @@ import Testing
         #expect(take(budget, 1000, at: 20.5) == 10)
     }
 
+    /// The losses of exchanges that began at 0, each with its time and the number of retries that it gets of 40.
+    @Test(
+        arguments: [
+            // One connection, which has responded.
+            ([(1.0, 40)], true),
+            ([(1, 40), (1.04, 40)], true),
+            // It has not, or the loss comes too late to be the same, within the window.
+            ([(1, 10)], false),
+            ([(1, 40), (1.06, 9), (1.06, 0)], true),
+            ([(1, 40), (1.04, 40), (1.08, 40), (1.14, 9)], true),
+            ([(1, 40), (9, 9)], true),
+        ] as [([(Double, Int)], Bool)]
+    )
+    func exchangesThatLoseOneConnectionCountOnce(_ losses: [(Double, Int)], hasResponded: Bool) {
+        let budget = RetryCounts()
+        ask(budget, 1, at: 0)
+        if hasResponded { budget.noteResponse(from: "h", within: .standard) }
+        for (seconds, count) in losses {
+            let taken = (0..<40).filter { _ in
+                budget.takeRetry(to: "h", within: .standard, at: .seconds(seconds), afterLossSince: .zero)
+            }
+            #expect(taken.count == count, "at \(seconds)")
+            budget.noteResponse(from: "h", within: .standard)
+        }
+    }
+
+    @Test func aRetryThatIsLostAgainCounts() {
+        let budget = RetryCounts()
+        budget.noteResponse(from: "h", within: .standard)
+        func take(at seconds: Double, since began: Double) -> Bool {
+            budget.takeRetry(to: "h", within: .standard, at: .seconds(seconds), afterLossSince: .seconds(began))
+        }
+        #expect((0..<40).allSatisfy { _ in take(at: 1, since: 0) })
+        #expect((0..<40).filter { _ in take(at: 1.02, since: 1.01) }.count == 9)
+        // Another window.
+        budget.noteResponse(from: "h", within: .standard)
+        #expect((0..<40).allSatisfy { _ in take(at: 12, since: 11) })
+    }
+
     @Test
     func hostsDoNotShareABudget() {
         let budget = RetryCounts()

@@ -1,0 +1,197 @@
+#if os(Linux)
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Requests with a body that a server of HTTP/2 refuses, or responds to before it has read them, and trailers.
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(30)))
+struct HTTP2RefusalTests {
+    private let servers: TLSServers
+
+    init() throws { servers = try TLSServers(in: #require(TLSRig.folder), program: TLSServers.http2) }
+
+    /// A body that the servers recognize by its first bytes.
+    private static func body(_ number: Int, byteCount: Int = 5_000) -> Data {
+        Data(String(format: "%012d", number).utf8) + Data(repeating: UInt8(number % 251), count: byteCount - 12)
+    }
+
+    /// What a server responds to a body that it has received.
+    private static func answer(to body: Data) -> String { "\(body.count) \(body.reduce(0) { $0 + Int($1) } % 65521)" }
+
+    private static func text(_ response: TransportResponse) async throws -> String {
+        String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+    }
+
+    /// What a server has answered.
+    private struct Summary: Decodable {
+        /// The number of requests that stated a body and had none.
+        let empty: Int
+        /// The number of different bodies.
+        let all: Int
+        /// The numbers of bodies that were answered more than once.
+        let twice: [Int]
+    }
+
+    private func summary(of server: String) async throws -> Summary {
+        let request = OutgoingRequest(url: try servers.url(server))
+        let response = try await TransportUnderTest.make().send(request, options: TransportOptions())
+        return try JSONDecoder().decode(Summary.self, from: Data(try await Self.text(response).utf8))
+    }
+
+    /// What became of a send.
+    private enum Outcome: String { case done, lost, doneWithoutItsBody, failed }
+
+    @Test func noSendIsDoneUnlessItsBodyWasAnswered() async throws {
+        let count = ProcessInfo.processInfo.environment["ERRAND_BURSTS"].flatMap { Int($0) } ?? 50
+        let kinds = ["goaway", "refused", "http1"]
+        var outcomes: [String: Int] = [:]
+        let load = Lock(false)
+        defer { load.withLock { $0 = false } }
+        for burst in 0..<count {
+            if burst == count / 2 {
+                load.withLock { $0 = true }
+                for _ in 0..<4 { Thread.detachNewThread { while load.withLock({ $0 }) {} } }
+            }
+            let kind = kinds[burst % kinds.count]
+            let url = try servers.url(kind)
+            let transport = TransportUnderTest.make()
+            // One connection, which all of them find.
+            _ = try await transport.send(OutgoingRequest(url: url), options: TransportOptions())
+            await withTaskGroup(of: (HTTPMethod, Outcome).self) { group in
+                for number in burst * 40..<burst * 40 + 40 {
+                    let (method, body) = (number % 2 == 0 ? HTTPMethod.post : .put, Self.body(number))
+                    let request = OutgoingRequest(method: method, url: url, body: .data(body))
+                    group.addTask {
+                        do {
+                            let options = TransportOptions(idleTimeout: .seconds(20))
+                            let response = try await transport.send(request, options: options)
+                            let isAnswered = try await Self.text(response) == Self.answer(to: body)
+                            return (method, isAnswered ? .done : .doneWithoutItsBody)
+                        } catch {
+                            return (method, (error as? NetworkError)?.kind == .connectionLost ? .lost : .failed)
+                        }
+                    }
+                }
+                for await (method, outcome) in group { outcomes["\(kind) \(method) \(outcome)", default: 0] += 1 }
+            }
+        }
+        var (repeated, empty) = (0, 0)
+        for kind in kinds {
+            let summary = try await summary(of: kind)
+            repeated += summary.twice.count { $0 % 2 == 0 }
+            empty += summary.empty
+        }
+        let sorted = outcomes.sorted { $0.key < $1.key }
+        print("HTTP/2 bursts: \(count): \(sorted), \(repeated) POSTs twice, \(empty) without their bodies")
+        let isRight = outcomes.keys.allSatisfy { !$0.hasSuffix("doneWithoutItsBody") && !$0.hasSuffix("failed") }
+        #expect(isRight, "\(sorted)")
+        #expect(repeated == 0)
+    }
+
+    /// libcurl before 8.5 takes a connection with HTTP/1.1 for one that many requests may use, if it knows HTTP/2 of the host.
+    @Test(arguments: 0..<10)
+    func aResponseIsNeverThatOfAnotherRequest(_ number: Int) async throws {
+        let url = try servers.url("mixed \(number)")
+        let transport = TransportUnderTest.make()
+        _ = try await transport.send(OutgoingRequest(url: url), options: TransportOptions())
+        let answers = try await withThrowingTaskGroup(of: (String, String).self) { group in
+            for number in 0..<40 {
+                let body = Self.body(number)
+                group.addTask {
+                    let request = OutgoingRequest(method: .put, url: url, body: .data(body))
+                    let options = TransportOptions(idleTimeout: .seconds(20))
+                    let response = try await transport.send(request, options: options)
+                    return (try await Self.text(response), Self.answer(to: body))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.count == 40 && answers.allSatisfy { $0.0 == $0.1 })
+    }
+
+    /// The ways to send a body.
+    enum Way: CaseIterable { case send, stream, download, cache, redirect, key }
+
+    @Test(arguments: Way.allCases, ["goaway once", "refused once", "http1"])
+    func aRefusedRequestIsSentAgainWithItsBody(_ way: Way, _ server: String) async throws {
+        let url = try servers.url(server).absoluteString
+        let mock = try MockServer()
+        defer { mock.stop() }
+        mock.on(.put, "/moved", .redirect(to: url, status: 307))
+        var config = NetworkConfig()
+        // A connection that ends with GOAWAY may be lost for what has just begun on it.
+        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
+        let agent = Agent(config: config)
+        for number in 0..<3 {
+            let body = Self.body(number)
+            let target = way == .redirect ? mock.baseURL.appending(path: "moved").absoluteString : url
+            let put = GeneralRequest(target).method(.put).body(.data(body)).expecting(String.self)
+            let request = way == .key ? put.method(.post).idempotencyKey("key \(number)") : put
+            var received = Data()
+            switch way {
+            case .send, .redirect, .key: received = Data(try await agent.send(request).utf8)
+            case .cache: received = Data(try await agent.send(request.cachePolicy(.reload)).utf8)
+            case .stream: for try await chunk in try await agent.bytes(for: request) { received += chunk }
+            case .download:
+                let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+                defer { try? FileManager.default.removeItem(at: file) }
+                received = try Data(contentsOf: try await agent.download(request, to: file).url)
+            }
+            #expect(String(decoding: received, as: UTF8.self) == Self.answer(to: body))
+        }
+        let summary = try await summary(of: server)
+        #expect(summary.all == 3 && summary.twice == [] && summary.empty == 0)
+    }
+
+    @Test func trailersFollowAResponse() async throws {
+        let transport = TransportUnderTest.make()
+        for number in 0..<20 {
+            let body = Self.body(number)
+            let request = OutgoingRequest(method: .put, url: try servers.url("trailers"), body: .data(body))
+            let response = try await transport.send(request, options: TransportOptions(idleTimeout: .seconds(10)))
+            #expect(response.statusCode == 200)
+            #expect(try await Self.text(response) == Self.answer(to: body))
+        }
+    }
+
+    /// URLSession reports a redirect after its end only, and takes the trailers for a header section.
+    @Test(.onCurl) func trailersFollowARedirect() async throws {
+        let request = OutgoingRequest(url: try servers.url("redirect"))
+        #expect(try await TransportUnderTest.make().send(request, options: TransportOptions()).statusCode == 303)
+    }
+
+    @Test(arguments: ["early", "early reset"], [5_000, 70_000, 3 << 20])
+    func anEarlyCompleteResponseIsTheResponse(_ server: String, _ byteCount: Int) async throws {
+        let body = OutgoingBody.data(Self.body(7, byteCount: byteCount))
+        let request = OutgoingRequest(method: .post, url: try servers.url(server), body: body)
+        let began = ContinuousClock.now
+        let transport = TransportUnderTest.make()
+        let response = try await transport.send(request, options: TransportOptions(idleTimeout: .seconds(20)))
+        #expect(response.statusCode == 200)
+        #expect(try await Self.text(response) == "early")
+        print("HTTP/2 early: \(server), \(byteCount) bytes: \(ContinuousClock.now - began)")
+        #expect(ContinuousClock.now - began < .seconds(10))
+    }
+
+    @Test func anEarlyResponseOfNginxIsTheResponse() async throws {
+        let locations = #"location /ok { return 200 "early"; }"#
+        let nginx = try Nginx(in: #require(TLSRig.folder), upstream: 9, locations: locations)
+        defer { nginx.stop() }
+        try await nginx.waitUntilReady()
+        let url = try #require(URL(string: "/ok", relativeTo: nginx.url)?.absoluteURL)
+        for byteCount in [5_000, 70_000, 1 << 20, 3 << 20] {
+            let body = OutgoingBody.data(Self.body(7, byteCount: byteCount))
+            let request = OutgoingRequest(method: .put, url: url, body: body)
+            let began = ContinuousClock.now
+            let transport = TransportUnderTest.make()
+            let response = try await transport.send(request, options: TransportOptions(idleTimeout: .seconds(20)))
+            #expect(response.statusCode == 200)
+            #expect(try await Self.text(response) == "early")
+            print("HTTP/2 early: nginx, \(byteCount) bytes: \(ContinuousClock.now - began)")
+            #expect(ContinuousClock.now - began < .seconds(10))
+        }
+    }
+}
+#endif
