@@ -15,7 +15,8 @@ public protocol Accessory: Sendable {
 
 /// An event of a send.
 ///
-/// Cases may be added: include a `default` if you switch over it.
+/// Cases may be added, so a `switch` needs a `default`.
+@nonexhaustive
 public enum AccessoryEvent: Sendable {
     /// The send starts. This is the first event.
     case willStart

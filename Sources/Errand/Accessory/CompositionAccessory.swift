@@ -12,6 +12,7 @@ public protocol CompositionAccessory: Sendable {
 }
 
 /// An event of a batch or chain.
+@nonexhaustive
 public enum CompositionEvent: Sendable {
     /// It starts. This is the first event, before any of its requests starts.
     case willStart

@@ -1,4 +1,5 @@
 /// The reason why no stored response was used.
+@nonexhaustive
 public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     /// The config has no cache, or none of the name in ``CacheStorage/named(_:)``.
     case noCache

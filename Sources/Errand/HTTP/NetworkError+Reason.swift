@@ -1,7 +1,8 @@
 extension NetworkError {
     /// The detailed reason of an error.
     ///
-    /// Cases may be added: include a `default` if you switch over it.
+    /// Cases may be added, so a `switch` needs a `default`.
+    @nonexhaustive
     public enum Reason: Sendable, Hashable {
         // Nothing was sent.
         /// The URL cannot be used: it has no host, another scheme than http or https, or a spelling that the transport or

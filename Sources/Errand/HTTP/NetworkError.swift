@@ -93,7 +93,8 @@ public struct NetworkError: Error, Sendable {
 
     /// What a caller can do about an error, with one case for each decision.
     ///
-    /// Cases may be added: include a `default` if you switch over it.
+    /// Cases may be added, so a `switch` needs a `default`.
+    @nonexhaustive
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Nothing was sent; fix the call.
         case invalidRequest

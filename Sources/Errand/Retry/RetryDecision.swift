@@ -8,6 +8,7 @@ public enum RetryDecision: Sendable, Hashable {
     case stop(Stop)
 
     /// A reason for another attempt.
+    @nonexhaustive
     public enum Cause: Sendable, Hashable {
         /// The response was rejected for its status.
         case status(Int)
@@ -20,6 +21,7 @@ public enum RetryDecision: Sendable, Hashable {
     }
 
     /// A reason why there is no further attempt.
+    @nonexhaustive
     public enum Stop: Sendable, Hashable {
         /// The send was cancelled.
         case cancelled

@@ -6,6 +6,7 @@
 ///
 /// Two faults crash a client that uses URLSession on Linux with a Swift toolchain before 6.4; see
 /// ``killsURLSessionBefore64``.
+@nonexhaustive
 public enum MockFault: Sendable, Hashable {
     // MARK: Cuts
 
