@@ -1,8 +1,9 @@
 extension TLSServers {
     /// Servers of HTTP/2, frame by frame, which refuse requests with a body, respond early, or send trailers.
     ///
-    /// Each also serves HTTP/1.1 to a client that asks for no other version, and "mixed 0" to "mixed 9" from the second connection on. The response to a body is the number of its bytes and
-    /// their sum, and to a request without one a summary: how many bodies were answered, and which of them twice, by their numbers.
+    /// Each also serves HTTP/1.1 to a client that asks for no other version, and "mixed 0" to "mixed 9" from the second connection
+    /// on. The response to a body is the number of its bytes and their sum, and to a request without one a summary: how many bodies
+    /// were answered, and which of them twice, by their numbers.
     static let http2 = #"""
         import collections, json, re, socket, ssl, sys, threading
         DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
