@@ -288,11 +288,16 @@ int errand_curl_sees_http2(void) {
     return is_found;
 }
 
-int errand_curl_uses_http2(void *easy) {
+const void *errand_curl_tls_session(void *easy) {
     // `struct curl_tlssessioninfo` of the manual page "CURLINFO_TLS_SSL_PTR".
     struct { int library; void *ssl; } *session = NULL;
-    if (!is_found || errand_curl.easy_getinfo(easy, ErrandCurlInfoTLSSession, &session) != 0) return 0;
-    return session && session->ssl && is_http2(session->ssl);
+    if (!is_found || errand_curl.easy_getinfo(easy, ErrandCurlInfoTLSSession, &session) != 0) return NULL;
+    return session ? session->ssl : NULL;
+}
+
+int errand_curl_uses_http2(void *easy) {
+    const void *session = errand_curl_tls_session(easy);
+    return session && is_http2(session);
 }
 
 #endif

@@ -49,8 +49,8 @@ final class CurlHandle {
     private var hasBegun = false
     /// Whether it has begun on a connection with HTTP/2 over TLS.
     private(set) var usesSecureHTTP2 = false
-    /// The port of this end of its connection, if that has HTTP/1.1 over TLS; otherwise 0.
-    private var portOfHTTP1: Int32 = 0
+    /// The TLS session of the connection that it has begun on, if that has HTTP/1.1 and may be given to others.
+    private var session: UnsafeRawPointer?
     /// Whether the request has to begin with another handle.
     private(set) var isInterrupted = false
     /// Why no request may be sent: libcurl does not support what the configuration requires.
@@ -102,7 +102,7 @@ final class CurlHandle {
     /// Sets what a request needs.
     func begin(_ exchange: CurlExchange) {
         self.exchange = exchange
-        (hasBegun, usesSecureHTTP2, isInterrupted, portOfHTTP1) = (false, false, false, 0)
+        (hasBegun, usesSecureHTTP2, isInterrupted, session) = (false, false, false, nil)
         errorText[0] = 0
         tls.pointee.wants_certificate = 0
         let request = exchange.request
@@ -151,15 +151,19 @@ final class CurlHandle {
         // The same response would follow; of the connection before.
         let isTooLarge = hasBegun && hasTooLargeHeader(endedWith: nil)
         usesSecureHTTP2 = waitsForMultiplexing && errand_curl_uses_http2(easy) != 0
-        portOfHTTP1 = waitsForMultiplexing && !usesSecureHTTP2 ? port : 0
-        let isTaken = portOfHTTP1 != 0 && Self.mixesVersions && transfers.isTaken(port, from: self)
+        session = waitsForMultiplexing && !usesSecureHTTP2 && Self.mixesVersions ? currentSession : nil
+        let isTaken = session.map { transfers.isInUse($0, beside: self) } ?? false
         isInterrupted = isTaken || hasBegun && exchange.request.hasBody
         let mayRepeat = !hasBegun || exchange.mayRepeat(after: isTooLarge ? .headerSectionTooLarge : nil)
         return mayRepeat && !isInterrupted
     }
 
-    /// Whether the handle's transfer has a connection with HTTP/1.1 over TLS from a port.
-    func hasHTTP1(from port: Int32) -> Bool { portOfHTTP1 == port }
+    /// Whether the handle's transfer uses a connection with HTTP/1.1, named by its TLS session, at this moment.
+    ///
+    /// It ends here later than in libcurl, which may use the connection from then on.
+    func uses(_ session: UnsafeRawPointer) -> Bool { self.session == session && currentSession == session }
+
+    private var currentSession: UnsafeRawPointer? { errand_curl_tls_session(easy).map { UnsafeRawPointer($0) } }
 
     /// Whether a header section over HTTP/2 was larger than libcurl accepts.
     ///
@@ -184,7 +188,7 @@ final class CurlHandle {
 
     /// Makes the handle ready for another request.
     func end() {
-        (exchange, portOfHTTP1) = (nil, 0)
+        (exchange, session) = (nil, nil)
         guard isChanged else { return }
         isChanged = false
         set(ErrandCurlOptionCustomRequest, nil)

@@ -165,9 +165,9 @@ final class CurlTransfers {
         if !exchange.hasEnded, let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
     }
 
-    /// Returns whether another handle's transfer has a connection with HTTP/1.1 over TLS from a port.
-    func isTaken(_ port: Int32, from handle: CurlHandle) -> Bool {
-        used.contains { $0 !== handle && $0.hasHTTP1(from: port) }
+    /// Returns whether another handle's transfer uses a connection with HTTP/1.1, named by its TLS session.
+    func isInUse(_ session: UnsafeRawPointer, beside handle: CurlHandle) -> Bool {
+        used.contains { $0 !== handle && $0.uses(session) }
     }
 
     /// Passes an exchange to libcurl.

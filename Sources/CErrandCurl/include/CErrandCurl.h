@@ -187,6 +187,8 @@ struct errand_curl_tls_use {
 int errand_curl_tls_apply(void *easy, struct errand_curl_tls_use *use);
 /// Whether `errand_curl_uses_http2` works, which needs OpenSSL.
 int errand_curl_sees_http2(void);
+/// The TLS session of the connection that a transfer has at this moment, or NULL; needs OpenSSL.
+const void *_Nullable errand_curl_tls_session(void *easy);
 /// Whether the connection of a transfer that begins carries HTTP/2 over TLS.
 int errand_curl_uses_http2(void *easy);
 

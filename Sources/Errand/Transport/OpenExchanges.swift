@@ -21,8 +21,8 @@ final class OpenExchanges: Sendable {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
         /// The exchange that was looked up last, because callbacks of one exchange come in succession.
         var last: (task: ObjectIdentifier, exchange: SessionExchange)?
-        /// The tasks that have a connection with HTTP/1.1 over TLS, by the port of this end.
-        var tasksOfPorts: [Int32: ObjectIdentifier] = [:]
+        /// The tasks that have begun last on a connection with HTTP/1.1 over TLS, by its TLS session.
+        var tasksOfSessions: [UnsafeRawPointer: ObjectIdentifier] = [:]
         /// The time of the timer that is in effect; one that fires at another time was replaced.
         var nextCheck: Moment?
 
@@ -63,20 +63,31 @@ final class OpenExchanges: Sendable {
         let task = ObjectIdentifier(task)
         return state.withLock { state in
             if state.last?.task == task { state.last = nil }
-            if let port = state.tasksOfPorts.first(where: { $0.value == task })?.key { state.tasksOfPorts[port] = nil }
             return state.exchanges.removeValue(forKey: task)
         }
     }
 
-    /// Gives a task the connection from a port of this end, until it is removed; returns whether no other one has it.
-    func take(_ port: Int32, for task: URLSessionTask) -> Bool {
+    #if canImport(FoundationNetworking)
+    /// The minimum number of noted connections from which those of tasks that have ended are forgotten.
+    private static let notedCount = 256
+
+    /// Notes that a task begins on a connection, and returns whether no other one is using it.
+    func take(_ session: UnsafeRawPointer, for task: URLSessionTask) -> Bool {
         let task = ObjectIdentifier(task)
+        let other = state.withLock { state in
+            state.tasksOfSessions[session].flatMap { $0 == task ? nil : state.exchanges[$0] }
+        }
+        // A task ends here later than its transfer, after which libcurl may use the connection.
+        let isInUse = other?.state.withLock { $0.transfer }?.exclusiveSession == session
         return state.withLock { state in
-            let isFree = state.tasksOfPorts[port, default: task] == task
-            if isFree { state.tasksOfPorts[port] = task }
-            return isFree
+            if state.tasksOfSessions.count >= max(Self.notedCount, 2 * state.exchanges.count) {
+                state.tasksOfSessions = state.tasksOfSessions.filter { state.exchanges[$0.value] != nil }
+            }
+            if !isInUse { state.tasksOfSessions[session] = task }
+            return !isInUse
         }
     }
+    #endif
 
     private func check(after pause: Duration, at due: Moment) {
         queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.check(at: due) }

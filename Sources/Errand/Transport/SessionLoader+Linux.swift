@@ -43,9 +43,9 @@ final class SessionLoader: URLProtocol {
         exchange = exchanges?[task]
         if let exchange, let transfer = SessionTransfer(of: loader) {
             exchange.state.withLock { $0.transfer = transfer }
-            let begin: Begin = { own, _, _, _, port in
+            let begin: Begin = { own, _, _, _, _ in
                 // `CURL_PREREQFUNC_OK` and `CURL_PREREQFUNC_ABORT`.
-                Unmanaged<SessionLoader>.fromOpaque(own).takeUnretainedValue().mayBegin(from: port) ? 0 : 1
+                Unmanaged<SessionLoader>.fromOpaque(own).takeUnretainedValue().mayBegin() ? 0 : 1
             }
             transfer.set(.beginFunction, unsafeBitCast(begin, to: Int.self))
             transfer.set(.beginData, Int(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
@@ -58,23 +58,26 @@ final class SessionLoader: URLProtocol {
 
     override func stopLoading() { loader?.stopLoading() }
 
-    private func mayBegin(from port: Int32) -> Bool {
-        guard let task, let exchange else { return false }
-        let takesTurns = exchange.state.withLock { $0.transfer }?.takesTurns == true
-        return exchange.mayBegin(isShared: takesTurns && exchanges?.take(port, for: task) == false)
+    private func mayBegin() -> Bool {
+        guard let task, let exchange, let transfer = exchange.state.withLock({ $0.transfer }) else { return false }
+        let isShared = transfer.exclusiveSession.map { exchanges?.take($0, for: task) == false } ?? false
+        return exchange.mayBegin(isShared: isShared, hasReadBody: task.countOfBytesSent > 0)
     }
 }
 
 extension SessionExchange {
     /// Returns whether libcurl may begin to send the request, which it does again if its connection dies or refuses it.
     ///
-    /// - Parameter isShared: Whether another request uses the connection, which can carry only one.
+    /// - Parameters:
+    ///   - isShared: Whether another request uses the connection, which can carry only one.
+    ///   - hasReadBody: Whether libcurl has read a part of the body. If not, no server has the complete request.
     /// - Returns: Whether it may; otherwise nothing of the request is sent.
-    func mayBegin(isShared: Bool) -> Bool {
+    func mayBegin(isShared: Bool, hasReadBody: Bool) -> Bool {
         state.withLock { state in
             let isRepeated = state.hasBegun && (request.mustNotBeginAgain || state.headerSection != nil)
             state.isInterrupted = isShared || isRepeated
-            state.hasBegun = state.hasBegun || !state.isInterrupted
+            let isIncomplete = !request.body.isEmpty && !hasReadBody && state.headerSection == nil
+            state.hasBegun = !state.isInterrupted || state.hasBegun && !isIncomplete
             return !state.isInterrupted && !state.isCancelled
         }
     }
@@ -132,20 +135,21 @@ struct SessionTransfer: @unchecked Sendable {
     /// Whether the HTTP version of a connection is known before its first response, which needs OpenSSL.
     static var seesVersion: Bool { getFunction != nil && protocolFunction != nil }
 
-    /// Whether the transfer's connection is over TLS and not HTTP/2, and libcurl may begin another request on it.
-    var takesTurns: Bool {
+    /// The TLS session of the connection that the transfer has at this moment, if libcurl could begin another request on it
+    /// although it is not HTTP/2.
+    var exclusiveSession: UnsafeRawPointer? {
         guard Self.mixesVersions, let get = Self.getFunction, let protocolOf = Self.protocolFunction else {
-            return false
+            return nil
         }
         // `CURLINFO_TLS_SSL_PTR`: the number of the library, `CURLSSLBACKEND_OPENSSL`, and its object.
         var session: UnsafeRawPointer?
         guard get(handle, 0x40002D, &session) == 0, let session, session.load(as: Int32.self) == 1,
             let ssl = session.load(fromByteOffset: MemoryLayout<Int>.size, as: UnsafeRawPointer?.self)
-        else { return false }
+        else { return nil }
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         protocolOf(ssl, &name, &count)
-        return !UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8)
+        return UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8) ? nil : ssl
     }
 
     /// Whether libcurl asks before it begins a request, as it does since 7.80.

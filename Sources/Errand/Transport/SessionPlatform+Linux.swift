@@ -87,7 +87,11 @@ extension OutgoingRequest {
     private static let largestSharedBody = 1 << 20
 
     /// Whether the request must not share a connection with others, before it or beside it.
-    var needsNewConnection: Bool { mustNotShareHTTP2 || mustNotBeginAgain && !SessionTransfer.asksBeforeBeginning }
+    ///
+    /// A kept connection may have been closed by the server. Whether a request without a body has arrived there is not known.
+    var needsNewConnection: Bool {
+        body.isEmpty ? !mayBeSentTwice : mustNotShareHTTP2 || !SessionTransfer.asksBeforeBeginning
+    }
 
     /// Whether libcurl must not begin to send the request a second time.
     ///

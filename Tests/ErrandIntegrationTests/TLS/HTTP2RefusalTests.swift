@@ -111,6 +111,51 @@ struct HTTP2RefusalTests {
         #expect(answers.count == 40 && answers.allSatisfy { $0.0 == $0.1 })
     }
 
+    /// Starts an nginx without HTTP/2, which responds with the number of its connection.
+    private func withNginx(_ body: (URL) async throws -> Void) async throws {
+        let locations = #"keepalive_timeout 1s; location /number { return 200 "$connection"; }"#
+        let nginx = try Nginx(in: #require(TLSRig.folder), upstream: 9, locations: locations, isHTTP2: false)
+        defer { nginx.stop() }
+        try await nginx.waitUntilReady()
+        try await body(#require(URL(string: "/number", relativeTo: nginx.url)?.absoluteURL))
+    }
+
+    @Test func aPostIsSentAlthoughTheServerHasClosedItsConnection() async throws {
+        try await withNginx { url in
+            let transport = TransportUnderTest.make()
+            for number in 0..<6 {
+                let body = number % 3 == 2 ? OutgoingBody.empty : .data(Self.body(number))
+                let request = OutgoingRequest(method: .post, url: url, body: body)
+                #expect(try await transport.send(request, options: TransportOptions()).statusCode == 200)
+                // No sign of nginx says that it has closed the connection.
+                try await Task.sleep(for: .milliseconds(1_200))
+            }
+        }
+    }
+
+    @Test func moreRequestsThanConnectionsUseTheSameOnes() async throws {
+        try await withNginx { url in
+            let transport = TransportUnderTest.make()
+            let numbers = try await withThrowingTaskGroup(of: [String].self) { group in
+                for _ in 0..<48 {
+                    group.addTask {
+                        var numbers: [String] = []
+                        for _ in 0..<20 {
+                            let request = OutgoingRequest(url: url)
+                            let response = try await transport.send(request, options: TransportOptions())
+                            numbers.append(try await Self.text(response))
+                        }
+                        return numbers
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            let count = Set(numbers).count
+            print("connections for 960 requests: \(count)")
+            #expect(numbers.count == 960 && count <= 96)
+        }
+    }
+
     /// The ways to send a body.
     enum Way: CaseIterable { case send, stream, download, cache, redirect, key }
 

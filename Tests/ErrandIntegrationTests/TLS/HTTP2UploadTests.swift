@@ -169,13 +169,13 @@ struct HTTP2UploadTests {
     }
 }
 
-/// An nginx that speaks HTTP/2 over TLS and passes bodies on before they are complete.
+/// An nginx that speaks HTTP/2 over TLS, or HTTP/1.1 only, and passes bodies on before they are complete.
 final class Nginx {
     private let process = Process()
     let url: URL
     private let port: UInt16
 
-    init(in folder: URL, upstream: UInt16, locations: String = "") throws {
+    init(in folder: URL, upstream: UInt16, locations: String = "", isHTTP2: Bool = true) throws {
         // Free a moment ago.
         let free = try MockServer()
         port = free.port
@@ -191,7 +191,7 @@ final class Nginx {
             http {
                 access_log off; client_max_body_size 0; keepalive_requests 100000; \(temporary)
                 server {
-                    listen 127.0.0.1:\(port) ssl http2;
+                    listen 127.0.0.1:\(port) ssl\(isHTTP2 ? " http2" : "");
                     ssl_certificate \(folder.path)/good.pem; ssl_certificate_key \(folder.path)/good.key;
                     location = /ready { return 204; }
                     \(locations)
