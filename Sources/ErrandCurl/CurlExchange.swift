@@ -156,6 +156,11 @@ final class CurlExchange: StoppableExchange {
         }
     }
 
+    /// Whether libcurl has read a part of the request's body.
+    ///
+    /// If not, no server has the complete request.
+    var hasReadBody: Bool { reception.pointee.reader != nil }
+
     /// Returns to the start of the request's body, for a connection that was lost before the server responded.
     ///
     /// - Returns: Whether the request may be sent again.

@@ -153,8 +153,11 @@ final class CurlHandle {
         usesSecureHTTP2 = waitsForMultiplexing && errand_curl_uses_http2(easy) != 0
         session = waitsForMultiplexing && !usesSecureHTTP2 && Self.mixesVersions ? currentSession : nil
         let isTaken = session.map { transfers.isInUse($0, beside: self) } ?? false
-        isInterrupted = isTaken || hasBegun && exchange.request.hasBody
-        let mayRepeat = !hasBegun || exchange.mayRepeat(after: isTooLarge ? .headerSectionTooLarge : nil)
+        let hasBody = exchange.request.hasBody
+        let isIncomplete = hasBody && !exchange.hasReadBody && !exchange.request.mayBeSentTwice
+        let isRepeated = hasBegun && (isTooLarge || !isIncomplete)
+        isInterrupted = isTaken || isRepeated && hasBody
+        let mayRepeat = !isRepeated || exchange.mayRepeat(after: isTooLarge ? .headerSectionTooLarge : nil)
         return mayRepeat && !isInterrupted
     }
 
