@@ -128,7 +128,7 @@ struct HTTP2RefusalTests {
                 let request = OutgoingRequest(method: .post, url: url, body: body)
                 #expect(try await transport.send(request, options: TransportOptions()).statusCode == 200)
                 // No sign of nginx says that it has closed the connection.
-                try await Task.sleep(for: .milliseconds(1_200))
+                try await Task.sleep(for: .milliseconds(1_500))
             }
         }
     }
