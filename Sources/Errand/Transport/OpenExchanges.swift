@@ -158,7 +158,7 @@ extension SessionExchange {
         }
         if isDue {
             endIfAnswered()
-            SessionReception.renew(state.withLock { $0.transfer }) { [weak self] in self?.mayRenew ?? false }
+            SessionReception.renew { [weak self] in self?.transferToRenew }
         }
         return rest
     }
@@ -177,9 +177,11 @@ extension SessionExchange {
         if let task { cancellations.add(task) }
     }
 
-    /// Whether the exchange runs, and is not paused for its reader.
-    private var mayRenew: Bool {
-        state.withLock { state in !state.hasEnded && !state.isCancelled && state.stream?.isPaused != true }
+    /// The transfer if the exchange runs, and is not paused for its reader; read on the queue of all sessions.
+    private var transferToRenew: SessionTransfer? {
+        state.withLock { state in
+            !state.hasEnded && !state.isCancelled && state.stream?.isPaused != true ? state.transfer : nil
+        }
     }
 
     func timeOut() { fail(NetworkError(.idleTimeout(options.idleTimeout))) }

@@ -215,8 +215,8 @@ struct SessionTransfer: @unchecked Sendable {
         withExtendedLifetime(owner) { _ = Self.pauseFunction?(handle, bits) }
     }
 
-    /// Returns the value of a stored property, or of the associated value of a case, with this name.
-    static func property(_ name: String, of value: Any) -> Any? {
+    /// Returns the value of a stored property with this name.
+    private static func property(_ name: String, of value: Any) -> Any? {
         var mirror: Mirror? = Mirror(reflecting: value)
         while let current = mirror {
             if let child = current.children.first(where: { $0.label == name }) {

@@ -97,7 +97,7 @@ final class SessionReception: PausableReception {
         }
     }
 
-    static func renew(_ transfer: SessionTransfer?, if isWanted: @escaping @Sendable () -> Bool) {}
+    static func renew(_ transfer: @escaping @Sendable () -> SessionTransfer?) {}
 }
 
 /// What is below a task, which is out of reach on Apple platforms.

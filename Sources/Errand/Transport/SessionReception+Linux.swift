@@ -35,9 +35,9 @@ final class SessionReception: PausableReception {
     ///
     /// URLSession registers for writing on a new connection, and never stops, so that a thread is woken endlessly while
     /// the exchange waits (measured: one core). A pause ends the registration.
-    static func renew(_ transfer: SessionTransfer?, if isWanted: @escaping @Sendable () -> Bool) {
+    static func renew(_ transfer: @escaping @Sendable () -> SessionTransfer?) {
         SessionQueueLoad.afterItsWork {
-            guard isWanted(), let transfer else { return }
+            guard let transfer = transfer() else { return }
             transfer.pause(receivingPaused)
             transfer.pause(nothingPaused)
         }
