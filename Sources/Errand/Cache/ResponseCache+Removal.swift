@@ -118,7 +118,12 @@ extension ResponseCache {
         unlessLaterThan requested: Int64? = nil,
         in state: inout State
     ) {
-        if let requested, isLater([key], than: requested, in: state) { return }
+        if let requested {
+            // What was requested later, but is not stored, has raised the time of a key; the entry itself may be older.
+            let entry = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
+            let time = entry?.requested.microseconds ?? state.requested.time(of: key) ?? requested
+            if time > requested, time <= state.date.microseconds { return }
+        }
         if let ticket { state.requested.raise(key, to: ticket.date.microseconds) }
         state.changes.note(key)
         memory?.remove(for: key)
@@ -143,7 +148,18 @@ extension ResponseCache {
         supersede(at: place, until: requested, in: &state)
         let limit = keepsLater ? requested.microseconds : nil
         discard(place.found ?? place.primary, by: ticket, unlessLaterThan: limit, in: &state)
-        if place.found == nil { discard(place.primary.variantIndex, by: ticket, in: &state) }
+        if place.found == nil { discardVariants(of: place.primary, by: ticket, in: &state) }
+    }
+
+    /// Removes all variants of a key; what was requested before one of them is not stored in their place.
+    func discardVariants(of primary: CacheKey, by ticket: Ticket? = nil, in state: inout State) {
+        raise(primary, toVariantsIn: &state)
+        discard(primary.variantIndex, by: ticket, in: &state)
+    }
+
+    /// Notes that nothing is stored that was requested before the last of a key's variants, which are no longer found.
+    func raise(_ primary: CacheKey, toVariantsIn state: inout State) {
+        if let time = state.requested.time(of: primary.variantIndex) { state.requested.raise(primary, to: time) }
     }
 
     /// Removes what the response of a send makes obsolete that isn't stored itself.

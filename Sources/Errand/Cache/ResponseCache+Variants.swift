@@ -121,8 +121,11 @@ extension ResponseCache {
     /// Drops the pending variants that a request selects, and that were requested until a time.
     func supersede(at place: CachePlace, until requested: Date, in state: inout State) {
         let superseded = state.variants.remove(at: place, requestedUntil: requested, now: state.date)
-        // Other requests may have found one without a variant, in place of their own, which are older.
-        if superseded.contains(where: { !isVariant($0, at: place) }) { discard(place.primary.variantIndex, in: &state) }
+        // Other requests may have found one without a variant, in place of what is stored for them, which is older.
+        if let last = superseded.filter({ !isVariant($0, at: place) }).map(\.requested).max() {
+            discard(place.primary, unlessLaterThan: last.microseconds, in: &state)
+            discardVariants(of: place.primary, in: &state)
+        }
     }
 
     /// The entry of a key in memory or pending writes, `.some(nil)` if there is none at all, or `nil` if only the disk knows.
@@ -159,7 +162,9 @@ extension ResponseCache {
         // A response that was requested later stays; one under the cache key may be for all requests.
         let others = [place.primary] + (isHiding ? [place.primary.variantIndex] : []) + old
         if !allows(entry, at: others, since: ticket, in: state) {
-            for key in old { discard(key, unlessLaterThan: requested, in: &state) }
+            // In place of what was received and is not stored, nothing that was requested before it is found.
+            for key in Set(others) { discard(key, unlessLaterThan: requested, in: &state) }
+            state.requested.raise(place.primary, to: requested)
             write?.finish(.superseded)
         } else if isVariant {
             storeVariant(entry, at: place, reportingTo: write, in: &state)
@@ -188,7 +193,10 @@ extension ResponseCache {
         let indexKey = place.primary.variantIndex
         var index = place.variants ?? VariantIndex(names: [])
         // The response that it replaces has hidden the variants, so they are older.
-        if let fields = place.plainFields, !Set(index.names).isSubset(of: fields) { index = VariantIndex(names: []) }
+        if let fields = place.plainFields, !Set(index.names).isSubset(of: fields) {
+            raise(place.primary, toVariantsIn: &state)
+            index = VariantIndex(names: [])
+        }
         index.nominate(entry.vary.map(\.name))
         let key = index.key(at: place) ?? place.primary
         var obsolete = index.use(key)

@@ -240,6 +240,37 @@ import Testing
         #expect(await found("2", on: launched) == "new")
     }
 
+    /// What was received and is not stored leaves nothing that was requested before it.
+    @Test(arguments: [true, false]) func aResponseForAllThatIsTooLateIsNotReplacedByAnOlderOne(
+        hasMemory: Bool
+    ) async throws {
+        let agent = agent(hasMemory: hasMemory)
+        let variant = await begin(of("1"), Self.text("oldest", vary: "X-Kind"), on: agent)
+        let forAll = await begin(of("1"), Self.text("for all"), on: agent)
+        let other = await begin(of("2"), Self.text("other", vary: "X-Kind"), on: agent)
+        for (sent, text) in [(other, "other"), (forAll, "for all"), (variant, "oldest")] {
+            #expect(try await sent.value == text)
+            await agent.config.cache?.flush()
+        }
+        #expect(await found("1", on: agent) != "oldest")
+    }
+
+    /// A response that must not be stored, to another kind of request, is newer than the one for all.
+    @Test(arguments: [true, false]) func aResponseForAllThatIsTooLateHidesTheOlderVariant(hasMemory: Bool) async throws
+    {
+        let agent = agent(hasMemory: hasMemory)
+        try await receive(of("1"), Self.text("oldest", vary: "X-Kind"), on: agent)
+        await agent.config.cache?.flush()
+        let forAll = await begin(of("1"), Self.text("for all"), on: agent)
+        var unstored = Self.unstored("other")
+        unstored.headers["Vary"] = "X-Kind"
+        let other = await begin(of("2"), unstored, on: agent)
+        #expect(try await other.value == "other")
+        await agent.config.cache?.flush()
+        #expect(try await forAll.value == "for all")
+        #expect(await found("1", on: agent) != "oldest")
+    }
+
     /// No response may be older than one that the same request has received.
     @Test(arguments: [UInt64.random(in: 0...(.max)), 6, 10, 42, 105]) func requestsFindNothingOlderThanTheyReceived(
         seed: UInt64
