@@ -21,7 +21,7 @@ typealias JSONScalar = JSONScalarEncodable & JSONScalarDecodable
 
 extension JSONValue {
     /// Returns a value, or throws the error for a value of another type.
-    fileprivate func required<T>(_ expected: JSONType, _ found: T?) throws(JSONError) -> T {
+    func required<T>(_ expected: JSONType, _ found: T?) throws(JSONError) -> T {
         guard let found else { throw JSONError(.typeMismatch(expected: expected.phrase, found: type.phrase)) }
         return found
     }
@@ -93,7 +93,7 @@ extension Date: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { dates.value(for: self) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Date? {
-        dates.date(from: value)
+        try dates.date(from: value)
     }
 }
 

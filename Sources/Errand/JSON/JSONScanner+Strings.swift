@@ -2,6 +2,13 @@ extension JSONScanner {
     /// Validates a string from the byte after its opening quote, and returns the offset after the closing one.
     @inline(__always)
     func validateString(at start: Int) throws(JSONError) -> Int {
+        var isEscaped = false
+        return try validateString(at: start, isEscaped: &isEscaped)
+    }
+
+    /// Validates a string, and finds out whether it has an escape.
+    @inline(__always)
+    func validateString(at start: Int, isEscaped: inout Bool) throws(JSONError) -> Int {
         var index = start
         while true {
             if end &- index >= 8 {
@@ -14,6 +21,7 @@ extension JSONScanner {
             }
             let next = byte(at: index)
             if next == UInt8(ascii: "\"") { return index &+ 1 }
+            if next == UInt8(ascii: "\\") { isEscaped = true }
             index = try validateUnusual(next, at: index)
         }
     }

@@ -24,11 +24,15 @@ public enum JSONDateStrategy: Sendable, Hashable {
     }
 
     /// Returns the date that a value represents, or `nil` if there is none.
-    func date(from value: JSONValue) -> Date? {
+    ///
+    /// - Throws: `typeMismatch` if it has another type.
+    func date(from value: JSONValue) throws(JSONError) -> Date? {
         switch self {
-        case .iso8601, .iso8601WithMilliseconds: value.string.flatMap(JSONTimestamp.date(from:))
-        case .secondsSince1970: value.double.map(Date.init(timeIntervalSince1970:))
-        case .millisecondsSince1970: value.double.map { Date(timeIntervalSince1970: $0 / 1000) }
+        case .iso8601, .iso8601WithMilliseconds: JSONTimestamp.date(from: try value.required(.string, value.string))
+        case .secondsSince1970:
+            (try value.required(.number, value.number)).double.map(Date.init(timeIntervalSince1970:))
+        case .millisecondsSince1970:
+            (try value.required(.number, value.number)).double.map { Date(timeIntervalSince1970: $0 / 1000) }
         }
     }
 }
@@ -46,12 +50,12 @@ public enum JSONKeyStrategy: Sendable {
     /// Whether names are not changed.
     var isTrivial: Bool { if case .asWritten = self { true } else { false } }
 
-    /// Returns the members under the names of their properties.
-    func renaming(_ members: JSONObject) -> JSONObject {
+    /// Returns the property's name for a member's name.
+    func converting(_ name: String) -> String {
         switch self {
-        case .asWritten: members
-        case .snakeCase: JSONObject(members.map { (Self.camelCase($0.name), $0.value) })
-        case .converted(let convert): JSONObject(members.map { (convert($0.name), $0.value) })
+        case .asWritten: name
+        case .snakeCase: Self.camelCase(name)
+        case .converted(let convert): convert(name)
         }
     }
 
@@ -66,8 +70,3 @@ public enum JSONKeyStrategy: Sendable {
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 }
-
-/// A dictionary; its keys come from the text and are not properties.
-protocol JSONKeyedByText {}
-
-extension Dictionary: JSONKeyedByText where Key == String {}

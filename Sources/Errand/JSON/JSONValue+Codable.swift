@@ -9,7 +9,7 @@ extension JSONValue: Codable {
     /// - Parameter decoder: The decoder.
     /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
-        if let own = decoder as? JSONNodeDecoder {
+        if let own = decoder as? JSONNode {
             self = own.value
             return
         }

@@ -22,7 +22,7 @@ extension DecodingError {
                 }
             case .typeMismatch(let expected, _) where expected == Double.self:
                 // A Date is read from a number by one strategy and from a string by another, so a failure proves nothing.
-                if (try? exact.decode(type, from: json.validatedJSON)) != nil {
+                if (try? exact.decode(type, from: json)) != nil {
                     advice = "; a Date in ISO 8601 needs a LosslessJSONDecoder, or a JSONDecoder with that strategy"
                 }
             default: break
@@ -99,8 +99,9 @@ extension DecodingError {
 
 extension JSONDecoder {
     /// A decoder with the same keys whose errors have more details, or `nil` if there is none.
-    fileprivate var exact: JSONValueDecoder? {
-        var exact = JSONValueDecoder(dates: .iso8601, userInfo: userInfo)
+    fileprivate var exact: LosslessJSONDecoder? {
+        var exact = LosslessJSONDecoder()
+        exact.userInfo = userInfo
         switch keyDecodingStrategy {
         case .useDefaultKeys: exact.keys = .asWritten
         case .convertFromSnakeCase: exact.keys = .snakeCase
@@ -110,11 +111,11 @@ extension JSONDecoder {
     }
 }
 
-extension JSONValueDecoder {
+extension LosslessJSONDecoder {
     /// Returns the error of decoding a type from validated bytes, or `nil` if there is none, or one of another kind.
     fileprivate func failure<T: Decodable>(decoding type: T.Type, from json: Data) -> DecodingError? {
         do {
-            _ = try decode(type, from: json.validatedJSON)
+            _ = try decode(type, from: json)
             return nil
         } catch {
             return error as? DecodingError

@@ -14,10 +14,6 @@ extension Payload {
         let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
             let foundation = decoder as? JSONDecoder
-            if foundation == nil, let lossless = decoder as? LosslessJSONDecoder {
-                // Decoding from the bytes would validate them again.
-                return try lossless.decode(type, from: value.validatedJSON)
-            }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             if let foundation { return try foundation.withoutJSON5.decode(type, from: value) }
             return try decoder.decode(type, from: value)
@@ -119,3 +115,6 @@ public protocol DataDecoder: Sendable {
 
 /// Foundation's decoder, with the strategies that are set on it.
 extension JSONDecoder: DataDecoder {}
+
+/// What is decoded is not parsed as a tree first.
+extension LosslessJSONDecoder: DataDecoder {}

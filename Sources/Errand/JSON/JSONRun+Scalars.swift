@@ -1,0 +1,113 @@
+internal import Foundation
+
+/// Scalars.
+extension JSONRun {
+    @inline(__always)
+    func bool(_ word: Int) throws -> Bool {
+        switch kind(word) {
+        case .true: true
+        case .false: false
+        default: try scalar(Bool.self, word)
+        }
+    }
+
+    @inline(__always)
+    func string(_ word: Int) throws -> String {
+        let kind = kind(word)
+        return kind == .string || kind == .escapedString ? text(word) : try scalar(String.self, word)
+    }
+
+    @inline(__always)
+    func integer<I: FixedWidthInteger & JSONScalarDecodable>(_ type: I.Type, _ word: Int) throws -> I {
+        if kind(word) == .number, let small = Self.smallInteger(bytes(word)), let value = I(exactly: small) {
+            return value
+        }
+        return try scalar(type, word)
+    }
+
+    func double(_ word: Int) throws -> Double {
+        if kind(word) == .number, let exact = Self.exactDouble(bytes(word)) { return exact }
+        return try scalar(Double.self, word)
+    }
+
+    /// A `Float` is the nearest to the text, and not to the nearest `Double`; where that is exact, both are the same.
+    func float(_ word: Int) throws -> Float {
+        if kind(word) == .number, let small = Self.smallInteger(bytes(word)), abs(small) < 1 << 24, small != 0 {
+            return Float(small)
+        }
+        return try scalar(Float.self, word)
+    }
+
+    /// The value of a number without a fraction and an exponent, of at most 18 digits.
+    @inline(__always)
+    private static func smallInteger(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+        let isNegative = bytes[0] == UInt8(ascii: "-")
+        guard bytes.count <= 18 else { return nil }
+        var value: Int64 = 0
+        for index in (isNegative ? 1 : 0)..<bytes.count {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            value = value &* 10 &+ Int64(digit)
+        }
+        return isNegative ? 0 &- value : value
+    }
+
+    /// The value of a number whose digits and power of ten are exact as a `Double`, so that one operation rounds correctly.
+    private static func exactDouble(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        var index = bytes[0] == UInt8(ascii: "-") ? 1 : 0
+        let isNegative = index == 1
+        var (digits, scale) = (UInt64(0), 0)
+        guard bytes.count <= 19 else { return nil }
+        while index < bytes.count, case let digit = bytes[index] &- UInt8(ascii: "0"), digit <= 9 {
+            digits = digits &* 10 &+ UInt64(digit)
+            index &+= 1
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ".") {
+            index &+= 1
+            while index < bytes.count, case let digit = bytes[index] &- UInt8(ascii: "0"), digit <= 9 {
+                digits = digits &* 10 &+ UInt64(digit)
+                scale &+= 1
+                index &+= 1
+            }
+        }
+        guard index == bytes.count, digits <= 1 << 53, scale < powers.count else { return nil }
+        let value = Double(digits) / powers[scale]
+        return isNegative ? -value : value
+    }
+
+    private static let powers: [Double] = (0...22).map { power in (0..<power).reduce(1) { value, _ in value * 10 } }
+
+    func date(_ word: Int) throws -> Date {
+        switch options.dates {
+        case .secondsSince1970 where kind(word) == .number: Date(timeIntervalSince1970: try double(word))
+        default: try scalar(Date.self, word)
+        }
+    }
+
+    /// Decodes what is not read directly: other forms of numbers, conversions, and errors.
+    @inline(never)
+    func scalar<S: JSONScalarDecodable>(_ type: S.Type, _ word: Int) throws -> S {
+        let value = value(word)
+        var found: S?
+        do throws(JSONError) {
+            found = try S.make(from: value, dates: options.dates)
+            if found == nil { found = try alternative(for: type, to: value) }
+        } catch {
+            found = try? alternative(for: type, to: value)
+            guard found != nil else { throw failure(type, error.reason, word) }
+        }
+        guard let found else { throw unfit(type, word) }
+        return found
+    }
+
+    /// Returns the scalar, converted from another type of JSON as far as the options allow, or `nil` if there is none.
+    private func alternative<S: JSONScalarDecodable>(for type: S.Type, to value: JSONValue) throws(JSONError) -> S? {
+        if options.readsJSONInStrings, type == JSONObject.self, case .string(let text) = value,
+            let parsed = try? JSONValue(parsing: text)
+        {
+            return try S.make(from: options.dropsNulls ? parsed.withoutNulls : parsed, dates: options.dates)
+        }
+        guard options.convertsScalars, let converted = value.converted(for: type) else { return nil }
+        return try S.make(from: converted, dates: options.dates)
+    }
+}
