@@ -26,14 +26,18 @@ struct JSONNode: Decoder {
     func singleValueContainer() -> any SingleValueDecodingContainer { JSONSingle(run: run, word: word) }
 
     /// The decoder of the text in a string; a string that is not JSON is a value of another type.
-    private func inner(_ expected: JSONType) throws -> JSONNode {
+    func inner(_ expected: JSONType) throws -> JSONNode {
         let text = run.text(word)
         let type: any Any.Type = expected == .array ? [JSONValue].self : [String: JSONValue].self
-        let inner = Array(text.utf8).withUnsafeBytes { bytes -> JSONRun? in
-            // The error says nothing about the type.
-            guard let inner = try? JSONRun(bytes, run.options, prefix: codingPath) else { return nil }
-            inner.keepBytes()
-            return inner
+        let path = codingPath
+        let room = JSONDepth.standard - path.count
+        let inner = try? Array(text.utf8).withUnsafeBytes { bytes -> JSONRun? in
+            guard room > 0 else { return nil }
+            return try JSONScanner.repairing(bytes) { (bytes) throws(JSONError) in
+                let inner = try JSONRun(bytes, run.options, maximumDepth: room, prefix: path)
+                inner.keepBytes()
+                return inner
+            }.value
         }
         guard let inner, inner.type(0) == expected else { throw run.mismatch(type, expected, word) }
         return JSONNode(run: inner, word: 0)

@@ -182,16 +182,16 @@ extension JSONRun {
 extension Dictionary: JSONPlanned where Key == String, Value: Decodable {
     static func decode(_ run: JSONRun, _ word: Int, into memory: UnsafeMutableRawPointer) throws {
         guard let object = try run.structure(word, .object) else {
-            let inner = try [String: Value](from: JSONNode(run: run, word: word))
-            memory.initializeMemory(as: [String: Value].self, to: inner)
-            return
+            return try decode(JSONNode(run: run, word: word).inner(.object).run, 0, into: memory)
         }
-        run.setData(object)
+        let wasData = run.isData(object)
+        run.setData(object, true)
         var result: [String: Value] = [:]
         for member in run.members(object) where run.isMember(member) {
             let name = run.rawName(member)
             if result[name] == nil { result[name] = try run.decode(Value.self, member &+ 1) }
         }
+        run.setData(object, wasData)
         memory.initializeMemory(as: [String: Value].self, to: result)
     }
 }

@@ -16,17 +16,20 @@ extension JSONRun {
     /// takes time in proportion to its length.
     func path(of word: Int) -> [any CodingKey] {
         if word == index.count, let absent = state.pointee.absent { return path(of: absent.object) + [absent.key] }
-        var steps = state.pointee.steps
-        while let last = steps.last, word < last.next || word >= end(last.container) { steps.removeLast() }
-        if steps.isEmpty, word > 0 { steps = [firstStep(into: 0)] }
-        while var step = steps.popLast() {
-            while after(child(step)) <= word { (step.next, step.number) = (after(child(step)), step.number &+ 1) }
-            steps.append(step)
-            guard child(step) < word else { break }
-            steps.append(firstStep(into: child(step)))
+        var (steps, used, container) = (state.pointee.steps, 0, 0)
+        while container < word {
+            if used == steps.count || steps[used].container != container || word < steps[used].next {
+                steps.removeSubrange(used...)
+                steps.append(firstStep(into: container))
+            }
+            while after(child(steps[used])) <= word {
+                (steps[used].next, steps[used].number) = (after(child(steps[used])), steps[used].number &+ 1)
+            }
+            container = child(steps[used])
+            used &+= 1
         }
         state.pointee.steps = steps
-        return prefix + steps.map(key)
+        return prefix + steps[..<used].map(key)
     }
 
     private func firstStep(into container: Int) -> Step {
@@ -44,14 +47,24 @@ extension JSONRun {
     /// What an error says of a value, with the line that a person looks for, and the byte that a program does.
     private func context(_ word: Int, _ what: String, _ error: (any Error)? = nil) -> DecodingError.Context {
         let path = path(of: word)
-        guard word != index.count else { return DecodingError.Context(codingPath: path, debugDescription: what) }
+        // Of a text in a string, the place is another one.
+        guard word != index.count, state.pointee.copy == nil else {
+            return DecodingError.Context(codingPath: path, debugDescription: what)
+        }
         let start = offset(word)
         var place = state.pointee.line
-        if start < place.end { place = (0, 1, 0) }
-        for index in place.end..<start where state.pointee.bytes[index] == UInt8(ascii: "\n") {
-            place = (index, place.number + 1, index + 1)
+        let newline = UInt8(ascii: "\n")
+        if start < place.start {
+            place.number -= state.pointee.bytes[start..<place.start].count { $0 == newline }
+            place.start = (state.pointee.bytes[..<start].lastIndex(of: newline) ?? -1) + 1
+            place.end = start
         }
-        place.end = start
+        if start > place.end {
+            for index in place.end..<start where state.pointee.bytes[index] == newline {
+                (place.number, place.start) = (place.number + 1, index + 1)
+            }
+            place.end = start
+        }
         state.pointee.line = place
         let text = "\(what), in line \(place.number), column \(start - place.start + 1) (byte \(start))"
         return DecodingError.Context(codingPath: path, debugDescription: text, underlyingError: error)
@@ -73,7 +86,7 @@ extension JSONRun {
     }
 
     func missing(_ key: some CodingKey, _ object: Int) -> DecodingError {
-        let text = "No member \"\(key.stringValue)\"; make the property optional if it may be absent."
+        let text = "No member \"\(key.stringValue)\"; make the property optional if it may be absent"
         return .keyNotFound(key, context(object, text))
     }
 }

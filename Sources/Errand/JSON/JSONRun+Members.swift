@@ -120,7 +120,9 @@ extension JSONRun {
     /// Marks an object whose names are data, and not those of properties.
     static var dataFlag: UInt64 { 1 << 63 }
     func isData(_ object: Int) -> Bool { words[object &+ 2] & Self.dataFlag != 0 }
-    func setData(_ object: Int) { words[object &+ 2] |= Self.dataFlag }
+    func setData(_ object: Int, _ isData: Bool) {
+        words[object &+ 2] = words[object &+ 2] & ~Self.dataFlag | (isData ? Self.dataFlag : 0)
+    }
 
     /// The name of a member, as it is compared, for a list of keys.
     func comparedName(_ word: Int) -> String { options.keys.converting(rawName(word)) }

@@ -79,19 +79,22 @@ extension JSONRun {
 
     func date(_ word: Int) throws -> Date {
         switch options.dates {
-        case .secondsSince1970 where kind(word) == .number: Date(timeIntervalSince1970: try double(word))
-        default: try scalar(Date.self, word)
+        case .secondsSince1970 where kind(word) == .number:
+            if let seconds = Self.exactDouble(bytes(word)) { return Date(timeIntervalSince1970: seconds) }
+        default: break
         }
+        return try scalar(Date.self, word)
     }
 
     /// Decodes what is not read directly: other forms of numbers, conversions, and errors.
     @inline(never)
     func scalar<S: JSONScalarDecodable>(_ type: S.Type, _ word: Int) throws -> S {
-        let value = value(word)
+        let isTree = type == JSONValue.self || type == JSONObject.self
+        let value = isTree || words[word] & 7 < 6 ? value(word) : kind(word) == .array ? .array([]) : .object([:])
         var found: S?
         do throws(JSONError) {
             found = try S.make(from: value, dates: options.dates)
-            if found == nil { found = try alternative(for: type, to: value) }
+            if found == nil { found = try? alternative(for: type, to: value) }
         } catch {
             found = try? alternative(for: type, to: value)
             guard found != nil else { throw failure(type, error.reason, word) }

@@ -11,6 +11,8 @@ public import Foundation
 ///
 /// Integers are exact: `1.0` is 1; `1.5` and numbers out of range are errors. Every digit of a `Decimal`, a
 /// ``JSONNumber`` and a ``JSONValue`` is kept.
+///
+/// A `Decoder` or container that `init(from:)` keeps is of use afterwards, to one thread at a time.
 public struct LosslessJSONDecoder: Sendable {
     /// The format of dates; ISO 8601 by default.
     public var dates: JSONDateStrategy = .iso8601

@@ -14,7 +14,9 @@ extension Payload {
         let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
             let foundation = decoder as? JSONDecoder
-            if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
+            if type == JSONValue.self, !(decoder is LosslessJSONDecoder), let tree = value.validatedJSON as? T {
+                return tree
+            }
             if let foundation { return try foundation.withoutJSON5.decode(type, from: value) }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {

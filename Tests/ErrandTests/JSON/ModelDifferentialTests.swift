@@ -28,8 +28,9 @@ import Testing
                     return isUnordered || found.isLike(expected) ? nil : "\(found), not \(expected)"
                 case (.success(let found), .failure(let expected)): return "\(found), not \(expected)"
                 case (.failure(let found), .success(let expected)):
-                    // Foundation reads years of three digits.
-                    return Failure(found).path == "date" ? nil : "\(found), not \(expected)"
+                    // Foundation reads years of three digits, and rounds 1e-400 to the integer 0.
+                    return Failure(found).path == "date" || "\(found)".contains("UnfitNumber")
+                        ? nil : "\(found), not \(expected)"
                 }
             }
         }

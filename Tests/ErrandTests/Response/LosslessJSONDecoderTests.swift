@@ -249,4 +249,63 @@ import Testing
         let event = try await rig.agent.send(GeneralRequest("/x").expecting(Event.self))
         #expect(event.startedAt == Date(timeIntervalSince1970: 60))
     }
+
+    // MARK: Texts in strings, and many errors
+
+    private struct Nest: Decodable {
+        let items: [Nest]
+        init(from decoder: any Decoder) throws { items = try decoder.singleValueContainer().decode([Nest].self) }
+    }
+
+    /// Each text in a string is nested in those around it.
+    @Test func textsInStringsAreNestedNoDeeperThanOneText() throws {
+        var text = ""
+        for _ in 0..<4 {
+            let inner = text.replacing("\\", with: "\\u005c").replacing("\"", with: "\\u0022")
+            let middle = text.isEmpty ? "" : "\"\(inner)\""
+            text = String(repeating: "[", count: 60) + middle + String(repeating: "]", count: 60)
+        }
+        #expect(throws: DecodingError.self) { try decode(Nest.self, text) { $0.readsJSONInStrings = true } }
+    }
+
+    @Test func namesOfADictionaryInAStringAreKept() throws {
+        let found = try decode([String: [String: Int]].self, #"{"a_b":"{\"a_b\":2}"}"#) {
+            $0.readsJSONInStrings = true
+            $0.keys = .snakeCase
+        }
+        #expect(found == ["a_b": ["a_b": 2]])
+    }
+
+    @Test func halfASurrogatePairInATextInAStringIsReplaced() throws {
+        #expect(try decode([String].self, #""[\"\\ud83d\"]""#) { $0.readsJSONInStrings = true } == ["\u{FFFD}"])
+    }
+
+    @Test func aPayloadDropsNullsFromATree() throws {
+        var decoder = LosslessJSONDecoder()
+        decoder.dropsNulls = true
+        var payload = Payload(Data(#"{"a":null,"b":1}"#.utf8))
+        payload.decoder = decoder
+        #expect(try payload.decode(JSONValue.self) == ["b": 1])
+    }
+
+    private struct Several: Decodable {
+        let isInteger: Bool
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            isInteger = (try? container.decode(Int.self, forKey: .isInteger)) != nil
+            _ = try? container.decode(Int.self, forKey: .other)
+            _ = container.codingPath
+        }
+
+        enum CodingKeys: CodingKey { case isInteger, other }
+    }
+
+    /// A model may try types in turn, and handle the error of each element.
+    @Test func errorsTakeTimeInProportionToTheText() {
+        expectLinear(500) { count in
+            let text = "[" + Array(repeating: #"{"isInteger":"x","c":1}"#, count: count).joined(separator: ",\n") + "]"
+            #expect((try? decode([Several].self, text) { _ in })?.count == count)
+        }
+    }
 }
