@@ -260,6 +260,8 @@ import Testing
                 let text = model.texts.randomElement(using: &random)
             else { return }
             let mutated = Self.mutated(text, &random)
+            // Foundation rejects what is too small for a Float, which is 0 in ours.
+            if mutated.contains(/e-?\d{4}/) { continue }
             // Foundation does not look at all of a text.
             if (try? JSONValue(parsing: mutated)) == nil { continue }
             if let difference = model.difference(Data(mutated.utf8)), differences.count < 20 {
