@@ -24,10 +24,20 @@ extension JSONRun {
     /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ word: Int) throws -> T {
         guard let plan = JSONPlan.of(type) else { return try T(from: JSONNode(run: self, word: word)) }
-        return try withUnsafeTemporaryAllocation(of: T.self, capacity: 1) { memory in
-            guard let start = memory.baseAddress else { preconditionFailure("one value needs memory") }
-            try plan.decode(self, word, into: UnsafeMutableRawPointer(start))
-            return start.move()
+        return try withSpace(for: type) { place in
+            try plan.decode(self, word, into: place)
+            return place.move()
+        }
+    }
+
+    /// Calls a closure with memory for one value, which is not initialized.
+    private func withSpace<Value, Result>(
+        for type: Value.Type,
+        _ body: (UnsafeMutablePointer<Value>) throws -> Result
+    ) rethrows -> Result {
+        try withUnsafeTemporaryAllocation(of: type, capacity: 1) { space in
+            guard let place = space.baseAddress else { preconditionFailure("one value needs memory") }
+            return try body(place)
         }
     }
 }
@@ -161,8 +171,7 @@ extension JSONRun {
         elements.reserveCapacity(min(count(array), 64))
         let (plan, end) = (JSONPlan.of(Value.self), end(array))
         var word = array &+ 2
-        try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
-            guard let place = memory.baseAddress else { return }
+        try withSpace(for: Value.self) { place in
             while word < end {
                 if let null, kind(word) == .null {
                     elements.append(null)

@@ -28,11 +28,12 @@ extension JSONRun {
         } else {
             var converted = options.keys.converting(raw)
             let name = converted.withUTF8 { utf8 in
-                let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: utf8.count + 1, alignment: 1)
-                copy.copyMemory(from: UnsafeRawBufferPointer(utf8))
-                return copy.baseAddress.map { JSONKeyName($0, utf8.count) }
+                let copy = UnsafeMutableRawPointer.allocate(byteCount: utf8.count + 1, alignment: 1)
+                UnsafeMutableRawBufferPointer(start: copy, count: utf8.count).copyMemory(
+                    from: UnsafeRawBufferPointer(utf8)
+                )
+                return JSONKeyName(copy, utf8.count)
             }
-            guard let name else { return number }
             state.pointee.names.append((name, raw))
             state.pointee.nameNumbers[JSONExactName(raw)] = number
         }

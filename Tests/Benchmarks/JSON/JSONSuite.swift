@@ -32,6 +32,13 @@ private struct JSONBenchmarks {
         let direct = try PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.direct(body).isWhole(count)) }])
         try report("json.\(name).direct", direct[0], against: self.direct)
+        let lossless = LosslessJSONDecoder()
+        let decoded = try PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
+            .ratios(
+                of: { try require(try lossless.decode(HandWritten.self, from: body).data?.isWhole(count) == true) },
+                over: [{ try require(try Self.direct(body).isWhole(count)) }]
+            )
+        try report("json.\(name).decode", decoded[0], against: self.direct)
         let tree = try PairedTimes(rounds: 15, turns: byteCount < 1_000_000 ? 8 : 1, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.tree(body).isWhole(count)) }])
         try report("json.\(name).tree", tree[0], against: self.tree)

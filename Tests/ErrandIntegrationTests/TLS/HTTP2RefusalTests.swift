@@ -42,7 +42,7 @@ struct HTTP2RefusalTests {
     }
 
     /// What became of a send.
-    private enum Outcome: String { case done, lost, doneWithoutItsBody, failed }
+    private enum Outcome: String { case done, lost, waited, doneWithoutItsBody, failed }
 
     @Test func noSendIsDoneUnlessItsBodyWasAnswered() async throws {
         let count = ProcessInfo.processInfo.environment["ERRAND_BURSTS"].flatMap { Int($0) } ?? 50
@@ -71,10 +71,11 @@ struct HTTP2RefusalTests {
                             let isOfItsBody = try await Self.text(response) == Self.text(for: body)
                             return (method, isOfItsBody ? .done : .doneWithoutItsBody)
                         } catch {
-                            // libcurl can leave one waiting that begins while the server refuses the others.
-                            let kinds: [NetworkError.Kind] = [.connectionLost, .timedOut]
-                            let isLost = (error as? NetworkError).map { kinds.contains($0.kind) } ?? false
-                            return (method, isLost ? .lost : .failed)
+                            switch (error as? NetworkError)?.kind {
+                            case .connectionLost: return (method, .lost)
+                            case .timedOut: return (method, .waited)
+                            default: return (method, .failed)
+                            }
                         }
                     }
                 }
@@ -91,6 +92,10 @@ struct HTTP2RefusalTests {
         print("HTTP/2 bursts: \(count): \(sorted), \(repeated) POSTs twice, \(empty) without their bodies")
         let isRight = outcomes.keys.allSatisfy { !$0.hasSuffix("doneWithoutItsBody") && !$0.hasSuffix("failed") }
         #expect(isRight, "\(sorted)")
+        // libcurl can leave one waiting that begins while GOAWAY arrives, in place of sending it (KnownLimitations).
+        let waited = outcomes.filter { $0.key.hasSuffix("waited") }
+        #expect(waited.keys.allSatisfy { $0.hasPrefix("goaway") })
+        #expect(waited.values.reduce(0, +) <= 1 + count / 20, "\(sorted)")
         #expect(repeated == 0)
     }
 

@@ -67,6 +67,8 @@ import Testing
         var description: String { "\(kind) at \(path): \(error)" }
     }
 
+    private struct Empty: Decodable, Equatable {}
+
     private struct Plain: Decodable, Equatable {
         let id: Int
         let name: String
@@ -191,7 +193,7 @@ import Testing
             Model(Derived.self, #"{"own":"x","super":{"base":1}}"#),
             Model(Many.self, many),
             Model([Int].self, "[1,2,3]"), Model([Double].self, "[1,2.5,-3e2]"), Model([UInt8?].self, "[1,null,255]"),
-            Model([[String]].self, #"[["a"],[]]"#),
+            Model([Empty].self, "[{},{}]"), Model([Empty?].self, "[{},null]"), Model([[String]].self, #"[["a"],[]]"#),
             Model([Plain].self, #"[{"id":1,"name":"","isOn":false,"ratio":1}]"#),
             Model([String: [Int]].self, isUnordered: true, #"{"a":[1],"b":[]}"#),
             Model([String: String?].self, isUnordered: true, #"{"a":null,"b":"c"}"#),
