@@ -45,7 +45,7 @@ import Testing
         let cache = ResponseCache(
             memory: hasMemory ? MemoryStore() : nil,
             disk: disk ?? DelayedStore(),
-            patience: 30_000
+            patience: 600_000
         )
         return Self.agent(server, cache)
     }
@@ -292,7 +292,7 @@ import Testing
         }
         let store = DelayedStore()
         if seed % 2 == 1 { store.slow(0.005) }
-        let cache = ResponseCache(memory: seed % 4 < 2 ? MemoryStore() : nil, disk: store, patience: 30_000)
+        let cache = ResponseCache(memory: seed % 4 < 2 ? MemoryStore() : nil, disk: store, patience: 600_000)
         let agent = Self.agent(server, cache)
         var received: [String: Int] = [:]
         for round in 0..<10 {

@@ -113,7 +113,7 @@ import Testing
         }
         defer { server.stop() }
         let agent = agent(server) {
-            $0.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000)
+            $0.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000)
         }
         for number in 0..<20 {
             let request = GeneralRequest("/\(number)").expecting(String.self)

@@ -16,7 +16,7 @@ import Testing
         server = try MockServer()
         folder = try CacheFolder()
         let clock = clock
-        cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000) { clock.now }
+        cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000) { clock.now }
         var config = NetworkConfig(baseURL: server.baseURL)
         config.environment = [:]
         config.retryPolicy = .never
@@ -363,7 +363,7 @@ import Testing
         let fresh = try MockServer(port: 0)
         var config = agent.config
         let clock = clock
-        config.cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 30_000) {
+        config.cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 600_000) {
             clock.now
         }
         let before = server.connectionCount

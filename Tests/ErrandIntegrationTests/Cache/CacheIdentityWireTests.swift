@@ -26,7 +26,7 @@ import Testing
             config.authorization = .bearer(token)
             // Another process has another cache of the same folder.
             let disk = DiskStore(directory: folder.url)
-            config.cache = ResponseCache(memory: nil, disk: disk, patience: 30_000) { clock.now }
+            config.cache = ResponseCache(memory: nil, disk: disk, patience: 600_000) { clock.now }
             return Agent(config: config)
         }
         let request = request.cacheIdentity(identity)
@@ -53,7 +53,7 @@ import Testing
         let server = try MockServer { .text($0.headers["X-Name"] ?? "") }
         defer { server.stop() }
         var config = config(server)
-        config.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000)
+        config.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000)
         let (agent, cache) = (Agent(config: config), try #require(config.cache))
         func send(_ user: String) async throws -> String {
             try await agent.send(request.headers(["X-Name": user]).cacheIdentity(CacheIdentity(user: user)))

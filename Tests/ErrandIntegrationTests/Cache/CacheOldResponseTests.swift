@@ -254,7 +254,7 @@ import Testing
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(600))
         let agent = agent(
             server,
-            ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 30_000),
+            ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 600_000),
             policy
         )
         var last = ""
@@ -271,7 +271,7 @@ import Testing
         defer { server.stop() }
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(600))
         let memory = MemoryStore(maximumSize: 2000)
-        let cache = ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 30_000) {
+        let cache = ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 600_000) {
             clock.now
         }
         let agent = agent(server, cache, policy)
@@ -295,8 +295,8 @@ import Testing
     @Test func removalOfAllHidesTheEntriesOfOtherProcesses() async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
         let key = CacheKey("x")
-        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000) { clock.now }
-        let cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 30_000) {
+        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000) { clock.now }
+        let cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 600_000) {
             clock.now
         }
         // It has counted its entries: there are none.
@@ -314,8 +314,8 @@ import Testing
     func removalHidesInFlightResponsesOfAnotherProcess(event: Event) async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
         let key = CacheKey("http://a.example/x")
-        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000) { clock.now }
-        let cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 30_000) {
+        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000) { clock.now }
+        let cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 600_000) {
             clock.now
         }
         let (late, other2) = (Self.entry("before", clock.now), CacheKey("y"))

@@ -13,7 +13,7 @@ import Testing
     private var agent: Agent { rig.agent }
 
     /// The limit of a lookup is the subject of other tests; a busy machine would exceed it.
-    private static let patience = 30_000
+    private static let patience = 600_000
 
     init() throws { rig = try SlowStoreRig(patience: Self.patience) }
 

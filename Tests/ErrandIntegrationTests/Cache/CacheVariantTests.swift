@@ -37,7 +37,7 @@ import Testing
         config.cache = ResponseCache(
             memory: memory,
             disk: disk ? DiskStore(directory: folder.url) : nil,
-            patience: 30_000
+            patience: 600_000
         ) { clock.now }
         return Agent(config: config)
     }

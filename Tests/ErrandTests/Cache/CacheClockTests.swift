@@ -14,7 +14,7 @@ import Testing
         let folder = try TemporaryDirectory()
         let counter = ResponseCounter()
         let disk = DiskStore(directory: folder.url)
-        let rig = CachedRig(policy, disk: disk, memory: nil, patience: 30_000) { _ in
+        let rig = CachedRig(policy, disk: disk, memory: nil, patience: 600_000) { _ in
             .json("\(try counter.next())", headers: ["Cache-Control": "max-age=60"])
         }
         var sources: [String] = []
@@ -46,7 +46,7 @@ import Testing
         let folder = try TemporaryDirectory()
         let counter = ResponseCounter()
         let disk = DiskStore(directory: folder.url)
-        let rig = CachedRig(disk: disk, memory: nil, patience: 30_000) { _ in .json("\(try counter.next())") }
+        let rig = CachedRig(disk: disk, memory: nil, patience: 600_000) { _ in .json("\(try counter.next())") }
         _ = try await rig.agent.send(request)
         await rig.cache.flush()
         rig.clock.advance(by: 86_400)
