@@ -10,7 +10,7 @@ public struct NetworkConfig: Sendable {
 
     /// The decoder for requests whose formatter has none.
     ///
-    /// The default is a `JSONDecoder`.
+    /// The default is a ``LosslessJSONDecoder``, which converts nothing and reads dates in ISO 8601.
     public var decoder: any DataDecoder
 
     /// The maximum number of retries for each host, whatever the retry policies allow.
@@ -64,7 +64,7 @@ public struct NetworkConfig: Sendable {
         authentication: Authentication = .inherited,
         acceptance: Acceptance = .inherited,
         filter: (any ResponseFilter)? = nil,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = LosslessJSONDecoder(),
         urlFilters: [any URLFilter] = [],
         adapters: [any RequestAdapter] = [],
         interceptors: [any Interceptor] = [],

@@ -7,7 +7,7 @@ public struct RawResponse: Sendable {
     /// The header fields; `Content-Length` and `Content-Encoding` describe the body before content decoding.
     public var headers: HTTPHeaders
     /// The body after content decoding, which is empty if there was none.
-    public var body: Data { didSet { (isGuarded, wholeByteCount) = (false, nil) } }
+    public var body: Data { didSet { (isGuarded, indexed, wholeByteCount) = (false, nil, nil) } }
     /// The URL of the response, after redirects, with the fragment of the last redirect that had one.
     public var url: URL
 
@@ -57,6 +57,9 @@ public struct RawResponse: Sendable {
 
     /// Whether the JSON guard has checked the body; changing the body resets it.
     var isGuarded = false
+
+    /// The index that the guard made, until the response is complete.
+    var indexed: JSONIndexed?
 
     /// The size of the body before it was truncated, or `nil` if it is complete.
     private var wholeByteCount: Int?

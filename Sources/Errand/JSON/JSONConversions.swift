@@ -1,7 +1,7 @@
 extension JSONValue {
     /// Returns the same value in another JSON type, for a type that cannot be decoded from this one, or `nil` if there
     /// is none.
-    func converted(for scalar: any JSONScalarDecodable.Type) -> JSONValue? {
+    func converted(for scalar: any JSONScalar.Type) -> JSONValue? {
         switch scalar {
         case is String.Type: return text.map(JSONValue.string)
         case is Bool.Type: return flag.map(JSONValue.bool)

@@ -76,15 +76,20 @@ struct JSONKeyNames {
         slots = new
     }
 
+    /// The byte of a key that has a slot, or `nil`.
+    @inline(__always)
+    func byte<Key: CodingKey>(of key: Key) -> Int? {
+        guard slots != nil else { return nil }
+        let byte = MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
+        return byte < Self.slotCount ? byte : nil
+    }
+
     /// Calls a closure with the name of a key.
     @inline(__always)
     func with<Key: CodingKey, Result>(_ key: Key, _ body: (JSONKeyName) throws -> Result) rethrows -> Result {
-        if let slots {
-            let byte = MemoryLayout<Key>.size == 0 ? 0 : Int(withUnsafeBytes(of: key) { $0.load(as: UInt8.self) })
-            if byte < Self.slotCount {
-                if let name = (slots + byte).pointee.load(ordering: .acquiring) { return try body(name.pointee) }
-                return try body(Self.made(key.stringValue, in: slots + byte))
-            }
+        if let slots, let byte = byte(of: key) {
+            if let name = (slots + byte).pointee.load(ordering: .acquiring) { return try body(name.pointee) }
+            return try body(Self.made(key.stringValue, in: slots + byte))
         }
         var text = key.stringValue
         return try text.withUTF8 {

@@ -31,15 +31,16 @@ struct JSONNode: Decoder {
         let type: any Any.Type = expected == .array ? [JSONValue].self : [String: JSONValue].self
         let path = codingPath
         let room = JSONDepth.standard - path.count
-        let inner = try? Array(text.utf8).withUnsafeBytes { bytes -> JSONRun? in
-            guard room > 0 else { return nil }
-            return try JSONScanner.repairing(bytes) { (bytes) throws(JSONError) in
-                let inner = try JSONRun(bytes, run.options, maximumDepth: room, prefix: path)
-                inner.keepBytes()
-                return inner
-            }.value
+        let indexed = room > 0 ? try? JSONIndexed.make(Data(text.utf8), maximumDepth: room) : nil
+        let inner = indexed?.text.withUnsafeBytes { bytes -> JSONRun? in
+            guard let index = indexed?.take() else { return nil }
+            let inner = JSONRun(bytes, index, run.options, prefix: path)
+            inner.keepBytes()
+            return inner
         }
-        guard let inner, inner.type(0) == expected else { throw run.mismatch(type, expected, word) }
+        guard let inner = inner.flatMap(\.self), inner.type(0) == expected else {
+            throw run.mismatch(type, expected, word)
+        }
         return JSONNode(run: inner, word: 0)
     }
 }
@@ -72,27 +73,21 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// The word of a value that is neither absent nor null.
     @inline(__always)
     private func present(_ key: Key) -> Int? {
-        guard let word = find(key), run.kind(word) != .null else { return nil }
+        guard let word = find(key), run.index.kind(word) != .null else { return nil }
         return word
     }
 
     func contains(_ key: Key) -> Bool { find(key) != nil }
-    func decodeNil(forKey key: Key) throws -> Bool { try run.kind(word(key)) == .null }
+    func decodeNil(forKey key: Key) throws -> Bool { try run.index.kind(word(key)) == .null }
 
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try run.bool(word(key)) }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try run.string(word(key)) }
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try run.double(word(key)) }
     func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try run.float(word(key)) }
     func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try run.integer(type, word(key)) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try run.integer(type, word(key)) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try run.integer(type, word(key)) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try run.integer(type, word(key)) }
     func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try run.integer(type, word(key)) }
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try run.integer(type, word(key)) }
     func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try run.integer(type, word(key)) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try run.integer(type, word(key)) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try run.integer(type, word(key)) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try run.integer(type, word(key)) }
     func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try run.integer(type, word(key)) }
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try run.integer(type, word(key)) }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try run.decode(type, word(key)) }
@@ -123,10 +118,11 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try integer(key) }
     func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try integer(key) }
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-        try present(key).map { try run.decode(type, $0) }
+        guard let word = present(key) else { return nil }
+        return try run.decode(type, word)
     }
 
-    private func integer<I: FixedWidthInteger & JSONScalarDecodable>(_ key: Key) throws -> I? {
+    private func integer<I: FixedWidthInteger & JSONScalar>(_ key: Key) throws -> I? {
         try present(key).map { try run.integer(I.self, $0) }
     }
 
@@ -160,19 +156,15 @@ struct JSONUnkeyed: UnkeyedDecodingContainer {
     init(run: JSONRun, array: UInt32) { (self.run, self.array, next) = (run, array, array + 2) }
 
     var codingPath: [any CodingKey] { run.path(of: Int(array)) }
-    var count: Int? { run.count(Int(array)) }
+    var count: Int? { run.index.count(Int(array)) }
     var currentIndex: Int { Int(index) }
-    var isAtEnd: Bool { next >= run.end(Int(array)) }
+    var isAtEnd: Bool { next >= run.index.end(Int(array)) }
 
     mutating func decodeNil() throws -> Bool {
-        guard try run.kind(current()) == .null else { return false }
+        guard try run.index.kind(current()) == .null else { return false }
         return try advance { _, _ in true }
     }
 
-    mutating func decode(_ type: Bool.Type) throws -> Bool { try advance { try $0.bool($1) } }
-    mutating func decode(_ type: String.Type) throws -> String { try advance { try $0.string($1) } }
-    mutating func decode(_ type: Double.Type) throws -> Double { try advance { try $0.double($1) } }
-    mutating func decode(_ type: Int.Type) throws -> Int { try advance { try $0.integer(type, $1) } }
     mutating func decode(_ type: Int128.Type) throws -> Int128 { try advance { try $0.integer(type, $1) } }
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try advance { try $0.integer(type, $1) } }
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try advance { try $0.decode(type, $1) } }
@@ -193,7 +185,7 @@ struct JSONUnkeyed: UnkeyedDecodingContainer {
     private mutating func advance<T>(_ read: (JSONRun, Int) throws -> T) throws -> T {
         let word = try current()
         let result = try read(run, word)
-        next = UInt32(truncatingIfNeeded: run.after(word))
+        next = UInt32(truncatingIfNeeded: run.index.after(word))
         index &+= 1
         return result
     }
@@ -202,7 +194,7 @@ struct JSONUnkeyed: UnkeyedDecodingContainer {
         guard isAtEnd else { return Int(next) }
         let context = DecodingError.Context(
             codingPath: codingPath + [JSONCodingKey(index: currentIndex)],
-            debugDescription: "The array has only \(run.count(Int(array))) elements."
+            debugDescription: "The array has only \(run.index.count(Int(array))) elements."
         )
         throw DecodingError.valueNotFound(JSONValue.self, context)
     }
@@ -214,10 +206,8 @@ struct JSONSingle: SingleValueDecodingContainer {
 
     var codingPath: [any CodingKey] { run.path(of: word) }
 
-    func decodeNil() -> Bool { run.kind(word) == .null }
-    func decode(_ type: Bool.Type) throws -> Bool { try run.bool(word) }
+    func decodeNil() -> Bool { run.index.kind(word) == .null }
     func decode(_ type: String.Type) throws -> String { try run.string(word) }
-    func decode(_ type: Double.Type) throws -> Double { try run.double(word) }
     func decode(_ type: Int.Type) throws -> Int { try run.integer(type, word) }
     func decode(_ type: Int128.Type) throws -> Int128 { try run.integer(type, word) }
     func decode(_ type: UInt128.Type) throws -> UInt128 { try run.integer(type, word) }

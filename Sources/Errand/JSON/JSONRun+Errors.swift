@@ -16,14 +16,14 @@ extension JSONRun {
     /// takes time in proportion to its length.
     func path(of word: Int) -> [any CodingKey] {
         if word == index.count, let absent = state.pointee.absent { return path(of: absent.object) + [absent.key] }
-        var (steps, used, container) = (state.pointee.steps, 0, 0)
+        var (steps, used, container) = (state.pointee.steps, 0, root)
         while container < word {
             if used == steps.count || steps[used].container != container || word < steps[used].next {
                 steps.removeSubrange(used...)
                 steps.append(firstStep(into: container))
             }
-            while after(child(steps[used])) <= word {
-                (steps[used].next, steps[used].number) = (after(child(steps[used])), steps[used].number &+ 1)
+            while index.after(child(steps[used])) <= word {
+                (steps[used].next, steps[used].number) = (index.after(child(steps[used])), steps[used].number &+ 1)
             }
             container = child(steps[used])
             used &+= 1
@@ -33,13 +33,13 @@ extension JSONRun {
     }
 
     private func firstStep(into container: Int) -> Step {
-        Step(container: container, next: container &+ (kind(container) == .object ? 4 : 2))
+        Step(container: container, next: container &+ (index.kind(container) == .object ? 4 : 2))
     }
 
-    private func child(_ step: Step) -> Int { kind(step.container) == .object ? step.next &+ 1 : step.next }
+    private func child(_ step: Step) -> Int { index.kind(step.container) == .object ? step.next &+ 1 : step.next }
 
     private func key(_ step: Step) -> any CodingKey {
-        guard kind(step.container) == .object else { return JSONCodingKey(index: step.number) }
+        guard index.kind(step.container) == .object else { return JSONCodingKey(index: step.number) }
         let name = rawName(step.next)
         return JSONCodingKey(stringValue: isData(step.container) ? name : options.keys.converting(name))
     }
@@ -51,7 +51,7 @@ extension JSONRun {
         guard word != index.count, state.pointee.copy == nil else {
             return DecodingError.Context(codingPath: path, debugDescription: what)
         }
-        let start = offset(word)
+        let start = index.offset(word)
         var place = state.pointee.line
         let newline = UInt8(ascii: "\n")
         if start < place.start {
@@ -75,12 +75,12 @@ extension JSONRun {
     }
 
     func failure(_ type: any Any.Type, _ reason: JSONError.Reason, _ word: Int) -> DecodingError {
-        let context = context(word, JSONError(reason).description)
-        return kind(word) == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
+        let context = context(word, JSONError(reason).description, JSONError(reason))
+        return index.kind(word) == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
     func unfit(_ type: any Any.Type, _ word: Int) -> DecodingError {
-        let isNumber = kind(word) == .number
+        let isNumber = index.kind(word) == .number
         let text = "\(self.type(word).phrase) that is no valid or exact \(type)"
         return .dataCorrupted(context(word, text, isNumber ? UnfitNumber(type: "\(type)") : nil))
     }

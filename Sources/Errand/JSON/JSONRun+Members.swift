@@ -3,7 +3,7 @@ extension JSONRun {
     /// The name of a member, as it is compared.
     @inline(__always)
     private func name(_ word: Int) -> JSONKeyName.Bytes {
-        if keepsNames, kind(word) == .string { return bytes(word) }
+        if keepsNames, index.kind(word) == .string { return bytes(word) }
         return otherName(word)
     }
 
@@ -15,12 +15,12 @@ extension JSONRun {
 
     /// The name of a member, as it is in the text.
     func rawName(_ word: Int) -> String {
-        kind(word) == .null ? state.pointee.names[offset(word)].raw : text(word)
+        index.kind(word) == .null ? state.pointee.names[index.offset(word)].raw : text(word)
     }
 
     /// The place of a name in the list of names, which its word has from now on.
     private func number(ofName word: Int) -> Int {
-        if kind(word) == .null { return offset(word) }
+        if index.kind(word) == .null { return index.offset(word) }
         let raw = text(word)
         var number = state.pointee.names.count
         if let known = state.pointee.nameNumbers[JSONExactName(raw)] {
@@ -37,13 +37,13 @@ extension JSONRun {
             state.pointee.names.append((name, raw))
             state.pointee.nameNumbers[JSONExactName(raw)] = number
         }
-        words[word] = JSONIndex.word(.null, number, 0)
+        index.words[word] = JSONIndex.word(.null, number, 0)
         return number
     }
 
     /// Whether the member with a name is one: if nulls are dropped, it must have another value.
     @inline(__always)
-    func isMember(_ word: Int) -> Bool { !options.dropsNulls || kind(word &+ 1) != .null }
+    func isMember(_ word: Int) -> Bool { !options.dropsNulls || index.kind(word &+ 1) != .null }
 
     /// Returns the word of the value of the first member with a name, or `nil` if there is none.
     ///
@@ -51,52 +51,54 @@ extension JSONRun {
     /// passed are known by a digest: one that is asked for may be among them only if its bit is set.
     @inline(__always)
     func find(_ wanted: JSONKeyName, in object: Int) -> Int? {
-        let passed = words[object &+ 3]
+        let passed = index.words[object &+ 3]
         guard passed & wanted.digest == 0 else { return findPassed(wanted, in: object) }
-        let next = Int(truncatingIfNeeded: words[object &+ 2] & 0xFFFF_FFFF)
-        guard next < end(object), wanted.equals(name(next)), isMember(next) else {
+        let next = Int(truncatingIfNeeded: index.words[object &+ 2] & 0xFFFF_FFFF)
+        guard next < index.end(object), wanted.equals(name(next)), isMember(next) else {
             return findLater(wanted, in: object)
         }
-        words[object &+ 2] = words[object &+ 2] & Self.dataFlag | UInt64(truncatingIfNeeded: after(next &+ 1))
-        words[object &+ 3] = passed | wanted.digest
+        index.words[object &+ 2] =
+            index.words[object &+ 2] & Self.dataFlag | UInt64(truncatingIfNeeded: index.after(next &+ 1))
+        index.words[object &+ 3] = passed | wanted.digest
         return next &+ 1
     }
 
     @inline(never)
     private func findLater(_ wanted: JSONKeyName, in object: Int) -> Int? {
-        var passed = words[object &+ 3]
-        var next = Int(truncatingIfNeeded: words[object &+ 2] & 0xFFFF_FFFF)
-        let end = end(object)
+        var passed = index.words[object &+ 3]
+        var next = Int(truncatingIfNeeded: index.words[object &+ 2] & 0xFFFF_FFFF)
+        let end = index.end(object)
         while next < end {
             let name = name(next)
-            let following = after(next &+ 1)
+            let following = index.after(next &+ 1)
             if wanted.equals(name), isMember(next) {
-                words[object &+ 2] = words[object &+ 2] & Self.dataFlag | UInt64(truncatingIfNeeded: following)
-                words[object &+ 3] = passed | wanted.digest
+                index.words[object &+ 2] =
+                    index.words[object &+ 2] & Self.dataFlag | UInt64(truncatingIfNeeded: following)
+                index.words[object &+ 3] = passed | wanted.digest
                 return next &+ 1
             }
             passed |= JSONKeyName.digest(name)
             next = following
         }
         // What is absent has been looked for in all the rest, which is done once in a large object.
-        if count(object) > Self.tableThreshold { words[object &+ 3] = .max }
+        if index.count(object) > Self.tableThreshold { index.words[object &+ 3] = .max }
         return nil
     }
 
     @inline(never)
     private func findPassed(_ wanted: JSONKeyName, in object: Int) -> Int? {
-        guard count(object) > Self.tableThreshold else {
+        guard index.count(object) > Self.tableThreshold else {
             var next = object &+ 4
-            let end = end(object)
+            let end = index.end(object)
             while next < end {
                 if wanted.equals(name(next)), isMember(next) { return next &+ 1 }
-                next = after(next &+ 1)
+                next = index.after(next &+ 1)
             }
             return nil
         }
         if state.pointee.tables[object] == nil {
             var table: [JSONKeyName: Int] = [:]
-            table.reserveCapacity(count(object))
+            table.reserveCapacity(index.count(object))
             for member in members(object) where isMember(member) {
                 let name = name(member)
                 guard let bytes = name.baseAddress else { continue }
@@ -110,19 +112,19 @@ extension JSONRun {
 
     /// The words of the names of an object, in order.
     func members(_ object: Int) -> some Sequence<Int> {
-        let end = end(object)
+        let end = index.end(object)
         return sequence(state: object &+ 4) { (next: inout Int) -> Int? in
             guard next < end else { return nil }
-            defer { next = self.after(next &+ 1) }
+            defer { next = self.index.after(next &+ 1) }
             return next
         }
     }
 
     /// Marks an object whose names are data, and not those of properties.
     static var dataFlag: UInt64 { 1 << 63 }
-    func isData(_ object: Int) -> Bool { words[object &+ 2] & Self.dataFlag != 0 }
+    func isData(_ object: Int) -> Bool { index.words[object &+ 2] & Self.dataFlag != 0 }
     func setData(_ object: Int, _ isData: Bool) {
-        words[object &+ 2] = words[object &+ 2] & ~Self.dataFlag | (isData ? Self.dataFlag : 0)
+        index.words[object &+ 2] = index.words[object &+ 2] & ~Self.dataFlag | (isData ? Self.dataFlag : 0)
     }
 
     /// The name of a member, as it is compared, for a list of keys.

@@ -4,7 +4,7 @@ internal import Foundation
 extension JSONRun {
     @inline(__always)
     func bool(_ word: Int) throws -> Bool {
-        switch kind(word) {
+        switch index.kind(word) {
         case .true: true
         case .false: false
         default: try scalar(Bool.self, word)
@@ -13,26 +13,26 @@ extension JSONRun {
 
     @inline(__always)
     func string(_ word: Int) throws -> String {
-        let kind = kind(word)
+        let kind = index.kind(word)
         return kind == .string || kind == .escapedString ? text(word) : try scalar(String.self, word)
     }
 
     @inline(__always)
-    func integer<I: FixedWidthInteger & JSONScalarDecodable>(_ type: I.Type, _ word: Int) throws -> I {
-        if kind(word) == .number, let small = Self.smallInteger(bytes(word)), let value = I(exactly: small) {
+    func integer<I: FixedWidthInteger & JSONScalar>(_ type: I.Type, _ word: Int) throws -> I {
+        if index.kind(word) == .number, let small = Self.smallInteger(bytes(word)), let value = I(exactly: small) {
             return value
         }
         return try scalar(type, word)
     }
 
     func double(_ word: Int) throws -> Double {
-        if kind(word) == .number, let exact = Self.exactDouble(bytes(word)) { return exact }
+        if index.kind(word) == .number, let exact = Self.exactDouble(bytes(word)) { return exact }
         return try scalar(Double.self, word)
     }
 
     /// A `Float` is the nearest to the text, and not to the nearest `Double`; where that is exact, both are the same.
     func float(_ word: Int) throws -> Float {
-        if kind(word) == .number, let small = Self.smallInteger(bytes(word)), abs(small) < 1 << 24, small != 0 {
+        if index.kind(word) == .number, let small = Self.smallInteger(bytes(word)), abs(small) < 1 << 24, small != 0 {
             return Float(small)
         }
         return try scalar(Float.self, word)
@@ -79,18 +79,32 @@ extension JSONRun {
 
     func date(_ word: Int) throws -> Date {
         switch options.dates {
-        case .secondsSince1970 where kind(word) == .number:
+        case .secondsSince1970 where index.kind(word) == .number:
             if let seconds = Self.exactDouble(bytes(word)) { return Date(timeIntervalSince1970: seconds) }
+        case .custom(let format):
+            guard let date = try format.decoding(value(word)) else { throw unfit(Date.self, word) }
+            return date
         default: break
         }
         return try scalar(Date.self, word)
     }
 
+    func data(_ word: Int) throws -> Data {
+        switch options.data {
+        case .base64: return try scalar(Data.self, word)
+        case .bytes: return Data(try decode([UInt8].self, word))
+        case .custom(let format):
+            guard let data = try format.decoding(value(word)) else { throw unfit(Data.self, word) }
+            return data
+        }
+    }
+
     /// Decodes what is not read directly: other forms of numbers, conversions, and errors.
     @inline(never)
-    func scalar<S: JSONScalarDecodable>(_ type: S.Type, _ word: Int) throws -> S {
+    func scalar<S: JSONScalar>(_ type: S.Type, _ word: Int) throws -> S {
         let isTree = type == JSONValue.self || type == JSONObject.self
-        let value = isTree || words[word] & 7 < 6 ? value(word) : kind(word) == .array ? .array([]) : .object([:])
+        let value =
+            isTree || index.words[word] & 7 < 6 ? value(word) : index.kind(word) == .array ? .array([]) : .object([:])
         var found: S?
         do throws(JSONError) {
             found = try S.make(from: value, dates: options.dates)
@@ -104,11 +118,14 @@ extension JSONRun {
     }
 
     /// Returns the scalar, converted from another type of JSON as far as the options allow, or `nil` if there is none.
-    private func alternative<S: JSONScalarDecodable>(for type: S.Type, to value: JSONValue) throws(JSONError) -> S? {
+    private func alternative<S: JSONScalar>(for type: S.Type, to value: JSONValue) throws(JSONError) -> S? {
         if options.readsJSONInStrings, type == JSONObject.self, case .string(let text) = value,
             let parsed = try? JSONValue(parsing: text)
         {
             return try S.make(from: options.dropsNulls ? parsed.withoutNulls : parsed, dates: options.dates)
+        }
+        if let names = options.floats, case .string(let text) = value, let number = names.number(of: text) {
+            if let number = number as? S ?? Float(number) as? S { return number }
         }
         guard options.convertsScalars, let converted = value.converted(for: type) else { return nil }
         return try S.make(from: converted, dates: options.dates)

@@ -29,21 +29,27 @@ final class JSONRun {
     /// Whether names are compared as they are written.
     let keepsNames: Bool
     let state: UnsafeMutablePointer<State>
-    let words: UnsafeMutablePointer<UInt64>
     let index: JSONIndex
+    /// The word of the outermost value that is decoded.
+    let root: Int
     /// The path of the string whose text is decoded, or nothing.
     let prefix: [any CodingKey]
 
-    /// Validates a text, which must exist as long as the run, or until ``keepBytes()``.
+    /// - Parameters:
+    ///   - bytes: A validated text, which must exist as long as the run, or until ``keepBytes()``.
+    ///   - index: Its index.
+    ///   - options: The decoder.
+    ///   - root: The word of the outermost value that is decoded, with which paths begin.
+    ///   - prefix: The path of the string whose text it is.
     init(
         _ bytes: UnsafeRawBufferPointer,
+        _ index: consuming JSONIndex,
         _ options: LosslessJSONDecoder,
-        maximumDepth: Int = JSONDepth.standard,
+        root: Int = 0,
         prefix: [any CodingKey] = []
-    ) throws(JSONError) {
-        index = try JSONIndex(bytes, maximumDepth: maximumDepth)
-        words = index.words
-        (self.options, self.prefix) = (options, prefix)
+    ) {
+        self.index = index
+        (self.options, self.root, self.prefix) = (options, root, prefix)
         keepsNames = options.keys.isTrivial
         state = .allocate(capacity: 1)
         state.initialize(to: State(bytes: bytes))
@@ -69,29 +75,9 @@ final class JSONRun {
 /// Words of the index.
 extension JSONRun {
     @inline(__always)
-    func kind(_ word: Int) -> JSONIndex.Kind { JSONIndex.Kind(words[word]) }
-
-    @inline(__always)
-    func offset(_ word: Int) -> Int { Int(truncatingIfNeeded: words[word] &>> 3 & 0xFFFF_FFFF) }
-
-    @inline(__always)
-    func length(_ word: Int) -> Int { Int(truncatingIfNeeded: words[word] &>> 35) }
-
-    /// The number of elements or members of a container.
-    @inline(__always)
-    func count(_ container: Int) -> Int { Int(truncatingIfNeeded: words[container &+ 1] & 0xFFFF_FFFF) }
-
-    /// The word after all of a container.
-    @inline(__always)
-    func end(_ container: Int) -> Int { Int(truncatingIfNeeded: words[container &+ 1] &>> 32) }
-
-    /// The word after a value.
-    @inline(__always)
-    func after(_ word: Int) -> Int { words[word] & 7 >= 6 ? end(word) : word &+ 1 }
-
-    @inline(__always)
     func bytes(_ word: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: state.pointee.bytes.baseAddress.map { $0 + offset(word) }, count: length(word))
+        let start = state.pointee.bytes.baseAddress.map { $0 + index.offset(word) }
+        return UnsafeRawBufferPointer(start: start, count: index.length(word))
     }
 
     var scanner: JSONScanner { JSONScanner(state.pointee.bytes) }
@@ -99,32 +85,17 @@ extension JSONRun {
     /// The text of a string.
     @inline(__always)
     func text(_ word: Int) -> String {
-        if kind(word) == .string { return String(decoding: bytes(word), as: UTF8.self) }
-        return scanner.string(in: offset(word)..<offset(word) + length(word))
+        if index.kind(word) == .string { return String(decoding: bytes(word), as: UTF8.self) }
+        return scanner.string(in: index.content(word))
     }
 
     func value(_ word: Int) -> JSONValue {
-        let value: JSONValue
-        switch kind(word) {
-        case .null: return .null
-        case .true: return .bool(true)
-        case .false: return .bool(false)
-        case .number: return .number(JSONNumber(validated: String(decoding: bytes(word), as: UTF8.self)))
-        case .string, .escapedString: return .string(text(word))
-        case .array, .object:
-            value = JSONValue(validated: scanner.range(ofValueAt: offset(word)), in: state.pointee.bytes)
-        }
+        let value = index.value(word, in: scanner, name: rawName)
         return options.dropsNulls ? value.withoutNulls : value
     }
 
     func type(_ word: Int) -> JSONType {
-        switch kind(word) {
-        case .null: .null
-        case .true, .false: .bool
-        case .number: .number
-        case .string, .escapedString: .string
-        case .array: .array
-        case .object: .object
-        }
+        if index.kind(word) == .null { return .null }
+        return JSONType(firstByte: state.pointee.bytes[index.range(word).lowerBound]) ?? .null
     }
 }

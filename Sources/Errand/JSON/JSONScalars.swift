@@ -1,13 +1,7 @@
 import Foundation
 
-/// A type that is encoded as one JSON value without an encoder.
-protocol JSONScalarEncodable {
-    /// Returns the value, or `nil` if JSON cannot represent it.
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue?
-}
-
-/// A type that is decoded from one JSON value without a decoder.
-protocol JSONScalarDecodable {
+/// A type that is decoded from one JSON value, and encoded as one, without a decoder and an encoder.
+protocol JSONScalar: JSONPlanned, JSONWritable {
     /// Returns the value, or `nil` if it has the right type and does not fit.
     ///
     /// - Throws: `typeMismatch` if it has another type.
@@ -16,8 +10,6 @@ protocol JSONScalarDecodable {
 
 /// A type that is decoded from a number, as a `Date` can be.
 protocol JSONNumeric {}
-
-typealias JSONScalar = JSONScalarEncodable & JSONScalarDecodable
 
 extension JSONValue {
     /// Returns a value, or throws the error for a value of another type.
@@ -28,24 +20,18 @@ extension JSONValue {
 }
 
 extension Bool: JSONScalar {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .bool(self) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Bool? {
         try value.required(.bool, value.bool)
     }
 }
 
 extension String: JSONScalar {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(self) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> String? {
         try value.required(.string, value.string)
     }
 }
 
 extension FixedWidthInteger {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .number(JSONNumber(self)) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Self? {
         try value.required(.number, value.number).integer()
     }
@@ -65,16 +51,12 @@ extension UInt64: JSONScalar, JSONNumeric {}
 extension UInt128: JSONScalar, JSONNumeric {}
 
 extension Double: JSONScalar, JSONNumeric {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Double? {
         try value.required(.number, value.number).double
     }
 }
 
 extension Float: JSONScalar, JSONNumeric {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Float? {
         // Parses the text, because converting through Double would round twice.
         Float(try value.required(.number, value.number).text).flatMap { $0.isFinite ? $0 : nil }
@@ -82,54 +64,40 @@ extension Float: JSONScalar, JSONNumeric {
 }
 
 extension Decimal: JSONScalar, JSONNumeric {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Decimal? {
         try value.required(.number, value.number).decimal
     }
 }
 
 extension Date: JSONScalar, JSONNumeric {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { dates.value(for: self) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Date? {
         try dates.date(from: value)
     }
 }
 
 extension Data: JSONScalar {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(base64EncodedString()) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Data? {
         Data(base64Encoded: try value.required(.string, value.string))
     }
 }
 
 extension URL: JSONScalar {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(absoluteString) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> URL? {
         URL(reference: try value.required(.string, value.string))
     }
 }
 
 extension JSONValue: JSONScalar {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { self }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONValue? { value }
 }
 
 extension JSONNumber: JSONScalar, JSONNumeric {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .number(self) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONNumber? {
         try value.required(.number, value.number)
     }
 }
 
 extension JSONObject: JSONScalar {
-    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .object(self) }
-
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONObject? {
         try value.required(.object, value.object)
     }

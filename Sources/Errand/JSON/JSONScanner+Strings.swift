@@ -39,6 +39,25 @@ extension JSONScanner {
         return (word | quote | backslash | control) & 0x8080_8080_8080_8080
     }
 
+    /// Returns the offset of the first byte that is written with an escape in a string: a quote, a backslash or a control character.
+    func endOfUnescaped(from start: Int) -> Int {
+        var index = start
+        while index < end {
+            if end &- index >= 8 {
+                let special = Self.specialBytes(in: word(at: index))
+                if special == 0 {
+                    index &+= 8
+                    continue
+                }
+                index &+= special.trailingZeroBitCount &>> 3
+            }
+            let next = bytes[index]
+            if next < 0x20 || next == UInt8(ascii: "\"") || next == UInt8(ascii: "\\") { return index }
+            index &+= 1
+        }
+        return end
+    }
+
     /// Validates what is at `index` if it is not the closing quote, and returns the offset after it.
     @inline(never)
     private func validateUnusual(_ byte: UInt8, at index: Int) throws(JSONError) -> Int {

@@ -4,9 +4,7 @@ internal import Foundation
 extension JSONScanner {
     /// Returns the string whose content, without its quotes, is `range`.
     func string(in range: Range<Int>) -> String {
-        let content = bytes[range]
-        guard content.contains(UInt8(ascii: "\\")) else { return String(decoding: content, as: UTF8.self) }
-        return String(decoding: unescapedBytes(in: range), as: UTF8.self)
+        String(unsafeUninitializedCapacity: range.count) { unescape(range, to: $0) }
     }
 
     /// Returns the range between the quotes of the string that begins at `start`.
@@ -17,18 +15,26 @@ extension JSONScanner {
 
     /// Returns the UTF-8 bytes of the string whose content, without its quotes, is `range`.
     func unescapedBytes(in range: Range<Int>) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(range.count)
-        var index = range.lowerBound
+        [UInt8](unsafeUninitializedCapacity: range.count) { $1 = unescape(range, to: $0) }
+    }
+
+    /// Writes the UTF-8 bytes of a string, of which no escape is shorter than what it stands for, and returns their number.
+    private func unescape(_ range: Range<Int>, to target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        guard let source = bytes.baseAddress, let target = target.baseAddress else { return 0 }
+        var (index, count) = (range.lowerBound, 0)
         while index < range.upperBound {
-            let plainEnd = bytes[index..<range.upperBound].firstIndex(of: UInt8(ascii: "\\")) ?? range.upperBound
-            result.append(contentsOf: bytes[index..<plainEnd])
-            index = plainEnd
+            let rest = range.upperBound &- index
+            let length = memchr(source + index, 0x5C, rest).map { UnsafeRawPointer($0) - (source + index) } ?? rest
+            UnsafeMutableRawPointer(target + count).copyMemory(from: source + index, byteCount: length)
+            (index, count) = (index &+ length, count &+ length)
             guard index < range.upperBound else { break }
-            let scalar = unescapedScalar(at: &index, endingAt: range.upperBound) ?? "\u{FFFD}"
-            result.append(contentsOf: String(Character(scalar)).utf8)
+            // What is no escape, and so not in validated text, becomes a question mark.
+            for unit in UTF8.encode(unescapedScalar(at: &index, endingAt: range.upperBound) ?? "?") ?? .init() {
+                target[count] = unit
+                count &+= 1
+            }
         }
-        return result
+        return count
     }
 
     /// Returns the scalar of the escape at `index`, and moves `index` after it.

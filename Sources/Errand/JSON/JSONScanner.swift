@@ -33,11 +33,7 @@ package struct JSONScanner {
         _ bytes: UnsafeRawBufferPointer,
         maximumDepth: Int = JSONDepth.standard
     ) throws(JSONError) -> Range<Int> {
-        let scanner = JSONScanner(bytes)
-        let start = try scanner.start()
-        let valueEnd = try scanner.validateValue(at: start, depth: 0, limit: JSONDepth.clamped(maximumDepth))
-        try scanner.finish(at: valueEnd)
-        return start..<valueEnd
+        try JSONIndex(bytes, maximumDepth: maximumDepth).range(0)
     }
 
     /// Returns the offset of the value's first byte; a byte order mark, which is none, is rejected here.

@@ -17,6 +17,12 @@ public struct LosslessJSONDecoder: Sendable {
     /// The format of dates; ISO 8601 by default.
     public var dates: JSONDateStrategy = .iso8601
 
+    /// The format of `Data`; Base64 by default.
+    public var data: JSONDataStrategy = .base64
+
+    /// The texts that are decoded as infinite numbers and NaN; `nil` accepts none.
+    public var floats: JSONFloatNames?
+
     /// How the names of members are mapped to properties; a `[String: T]` keeps its names.
     public var keys: JSONKeyStrategy = .asWritten
 
@@ -65,23 +71,18 @@ public struct LosslessJSONDecoder: Sendable {
     }
 
     private func decode<T: Decodable>(_ type: T.Type, from data: Data, maximumDepth: Int) throws -> T {
-        do {
-            return try data.withUnsafeBytes { try decode(type, in: JSONRun($0, self, maximumDepth: maximumDepth)) }
-        } catch let error as JSONError {
-            // A byte order mark, or half a surrogate pair.
-            guard error.reason == .invalidUTF8 else { throw error }
-            let copy = try data.repairingJSON { (bytes) throws(JSONError) in
-                try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
-            }.copy
-            guard let copy else { throw error }
-            return try copy.withUnsafeBytes { try decode(type, in: JSONRun($0, self, maximumDepth: maximumDepth)) }
-        }
+        let indexed = try JSONIndexed.make(data, maximumDepth: maximumDepth)
+        return try decode(type, 0, of: indexed) ?? { throw JSONError(.unexpectedEnd) }()
     }
 
-    private func decode<T: Decodable>(_ type: T.Type, in run: consuming JSONRun) throws -> T {
-        var run = run
-        defer { if !isKnownUniquelyReferenced(&run) { run.keepBytes() } }
-        return try run.decode(type, 0)
+    /// Decodes a value of a text, or returns `nil` if another decoding has taken its index.
+    func decode<T: Decodable>(_ type: T.Type, _ word: Int, of indexed: JSONIndexed) throws -> T? {
+        try indexed.text.withUnsafeBytes { bytes in
+            guard let index = indexed.take() else { return nil }
+            var run = JSONRun(bytes, index, self, root: word)
+            defer { if !isKnownUniquelyReferenced(&run) { run.keepBytes() } }
+            return try run.decode(type, word)
+        }
     }
 }
 

@@ -114,6 +114,8 @@ final class Send: Sendable {
     ) throws {
         try checkTime(of: prepared, for: accepted.source)
         let began = timeline.now()
+        // What no formatter has used is of no use to who keeps the response.
+        defer { accepted.payload.indexed?.index.drop() }
         do {
             try make(accepted.payload)
         } catch {

@@ -23,8 +23,7 @@ extension Parameters {
             }
             return name
         }
-        let encoder = JSONValueEncoder(dates: dates, keyFilter: keyFilter, omitsNil: true)
-        let value = try Self.encoding(request, with: encoder)
+        let value = try Self.encoding(request, dates: dates, keyFilter: keyFilter)
         if let repetition { throw NetworkError(.unencodable(repetition)) }
         guard case .object(let members)? = value else {
             throw NetworkError(.parametersNotAnObject(request))
@@ -42,7 +41,7 @@ extension Parameters {
             return nil
         }
         // The send itself throws the error.
-        _ = try? encoding(request, with: JSONValueEncoder(dates: .iso8601, keyFilter: keyFilter, omitsNil: true))
+        _ = try? encoding(request, dates: .iso8601, keyFilter: keyFilter)
         return names
     }
     #endif
@@ -71,9 +70,16 @@ extension Parameters {
         "headers": HTTPHeaders.self, "limits": Limits.self, "cachePolicy": CachePolicy.self,
     ]
 
-    static func encoding(_ value: some Encodable, with encoder: JSONValueEncoder) throws -> JSONValue? {
+    /// Returns the JSON of a parameter, omitting `nil` at every depth, or `nil` if the value itself is `nil`.
+    fileprivate static func encoding(
+        _ value: some Encodable,
+        dates: ParameterEncoding.Dates,
+        keyFilter: ((any CodingKey) -> String?)? = nil
+    ) throws -> JSONValue? {
+        var encoder = LosslessJSONEncoder()
+        encoder.dates = dates
         do {
-            return try encoder.encodeUnlessNil(value)
+            return try encoder.value(of: value, .init(omitsNil: true, keyFilter: keyFilter))
         } catch let error as EncodingError {
             throw NetworkError(.unencodable(error.place), underlying: error)
         }
@@ -107,8 +113,7 @@ extension EncodingError {
 extension JSONValue {
     /// Creates the JSON of a parameter, omitting `nil` at every depth, or returns `nil` if the value itself is `nil`.
     init?(parameter value: some Encodable, dates: ParameterEncoding.Dates) throws {
-        let encoder = JSONValueEncoder(dates: dates, keyFilter: nil, omitsNil: true)
-        guard let value = try Parameters.encoding(value, with: encoder) else { return nil }
+        guard let value = try Parameters.encoding(value, dates: dates) else { return nil }
         self = value
     }
 }

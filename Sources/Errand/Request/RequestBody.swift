@@ -147,15 +147,13 @@ public struct RequestBody: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: The encoder, which is used unchanged, or `nil` for one that sorts keys. The order of values that it does
-    ///     not sort, such as the elements of a `Set`, differs between processes, and so does the cache key of the request.
+    ///   - encoder: The encoder, such as a ``LosslessJSONEncoder`` or a `JSONEncoder` with strategies of your own, or `nil` for a
+    ///     ``LosslessJSONEncoder``, with which equal values are equal bytes. With a `JSONEncoder`, the order of a `Set`, and of
+    ///     keys that are not sorted, differs between processes, and so does the cache key of the request.
     /// - Returns: The body.
-    public static func json(_ value: some Encodable, encoder: JSONEncoder? = nil) -> RequestBody {
+    public static func json(_ value: some Encodable, encoder: (any DataEncoder)? = nil) -> RequestBody {
         let encoded = Result {
-            if let encoder { return try encoder.encode(value) }
-            let sorting = JSONEncoder()
-            sorting.outputFormatting = .sortedKeys
-            return try sorting.encode(value)
+            try encoder?.encode(value) ?? LosslessJSONEncoder().encode(value)
         }
         return RequestBody(content: .data(encoded, contentType: "application/json"))
     }
@@ -171,3 +169,19 @@ public struct RequestBody: Sendable {
     /// Whether the body is a form that is sent under a `Content-Type` of its own.
     var isMultipart: Bool { if case .multipart = content { true } else { false } }
 }
+
+/// A type that encodes values as bytes, such as `JSONEncoder`.
+public protocol DataEncoder {
+    /// Encodes a value.
+    ///
+    /// - Parameter value: The value.
+    /// - Returns: The bytes.
+    /// - Throws: `EncodingError`, or an error of the value's own `encode(to:)`.
+    func encode<T: Encodable>(_ value: T) throws -> Data
+}
+
+/// Foundation's encoder, with the strategies that are set on it.
+extension JSONEncoder: DataEncoder {}
+
+/// What is encoded is not made a tree first.
+extension LosslessJSONEncoder: DataEncoder {}

@@ -1,36 +1,6 @@
 internal import Foundation
 
 extension DecodingError {
-    /// Returns the reason and the path, without any value of the body.
-    ///
-    /// Foundation's decoder reports neither for a number that does not fit, so it is found by decoding again.
-    func place<T: Decodable>(
-        decoding type: T.Type,
-        from json: Data,
-        with decoder: any DataDecoder
-    ) -> String {
-        // Another decoder may have read something else.
-        guard decoder is JSONDecoder || decoder is LosslessJSONDecoder else { return place() }
-        var advice = ""
-        if let foundation = decoder as? JSONDecoder, let exact = foundation.exact {
-            switch self {
-            case .dataCorrupted(let context) where context.codingPath.isEmpty:
-                if case .dataCorrupted(let context)? = exact.failure(decoding: type, from: json),
-                    context.underlyingError is UnfitNumber
-                {
-                    return DecodingError.dataCorrupted(context).place()
-                }
-            case .typeMismatch(let expected, _) where expected == Double.self:
-                // A Date is read from a number by one strategy and from a string by another, so a failure proves nothing.
-                if (try? exact.decode(type, from: json)) != nil {
-                    advice = "; a Date in ISO 8601 needs a LosslessJSONDecoder, or a JSONDecoder with that strategy"
-                }
-            default: break
-            }
-        }
-        return place(in: json) + advice
-    }
-
     /// The usual name of a payload that the top level of a body has in place of a member that is missing, or `nil`.
     func memberOfEnvelope(in json: Data) -> String? {
         guard case .keyNotFound(_, let context) = self, context.codingPath.isEmpty,
@@ -43,13 +13,12 @@ extension DecodingError {
     ///
     /// In the path, the keys of a dictionary come from the server.
     ///
-    /// - Parameter json: The validated bytes that were decoded, or `nil` if they are not known.
     /// - Returns: A fragment without a period.
-    func place(in json: Data? = nil) -> String {
+    func place() -> String {
         let what =
             switch self {
             case .typeMismatch(let type, let context):
-                "expected \(Self.words(for: type))" + Self.found(context.codingPath, in: json)
+                "expected \(Self.words(for: type))" + ((context.underlyingError as? JSONError)?.found ?? "")
             case .valueNotFound(let type, _): "expected \(Self.words(for: type)), found null"
             case .keyNotFound(let key, _): "no member '\(key.stringValue.shortened(to: 100))'"
             default:
@@ -83,42 +52,11 @@ extension DecodingError {
         default: "\(type)"
         }
     }
-
-    /// Returns what is at a coding path of validated bytes, after a comma, or nothing if its names are not the JSON's.
-    private static func found(_ codingPath: [any CodingKey], in json: Data?) -> String {
-        let steps = codingPath.map { key in
-            key.intValue.map(JSONPath.Step.element) ?? .member(JSONName(key.stringValue))
-        }
-        let type = json?.withUnsafeBytes { bytes -> JSONType? in
-            guard case .range(let range)? = try? JSONPath(steps: steps).range(in: bytes) else { return nil }
-            return bytes[range].first { !" \t\r\n".utf8.contains($0) }.flatMap(JSONType.init)
-        }
-        return type.flatMap(\.self).map { ", found \($0.phrase)" } ?? ""
-    }
 }
 
-extension JSONDecoder {
-    /// A decoder with the same keys whose errors have more details, or `nil` if there is none.
-    fileprivate var exact: LosslessJSONDecoder? {
-        var exact = LosslessJSONDecoder()
-        exact.userInfo = userInfo
-        switch keyDecodingStrategy {
-        case .useDefaultKeys: exact.keys = .asWritten
-        case .convertFromSnakeCase: exact.keys = .snakeCase
-        default: return nil
-        }
-        return exact
-    }
-}
-
-extension LosslessJSONDecoder {
-    /// Returns the error of decoding a type from validated bytes, or `nil` if there is none, or one of another kind.
-    fileprivate func failure<T: Decodable>(decoding type: T.Type, from json: Data) -> DecodingError? {
-        do {
-            _ = try decode(type, from: json)
-            return nil
-        } catch {
-            return error as? DecodingError
-        }
+extension JSONError {
+    /// What the library's decoder found in place of another type, after a comma.
+    fileprivate var found: String? {
+        if case .typeMismatch(_, let found) = reason { ", found \(found)" } else { nil }
     }
 }

@@ -7,20 +7,24 @@ public struct Envelope: Sendable {
     /// Shared, so that a payload stays small.
     private final class Storage: Sendable {
         let response: RawResponse
-        let ranges: [Range<Int>?]
+        let places: [(word: Int, range: Range<Int>)?]
         let members: EnvelopeMembers
 
-        init(response: RawResponse, ranges: [Range<Int>?], members: EnvelopeMembers) {
+        init(response: RawResponse, places: [(word: Int, range: Range<Int>)?], members: EnvelopeMembers) {
             self.response = response
-            self.ranges = ranges
+            self.places = places
             self.members = members
         }
     }
 
     private let storage: Storage
 
-    init(response: RawResponse, ranges: [Range<Int>?], members: EnvelopeMembers) {
-        storage = Storage(response: response, ranges: ranges, members: members)
+    /// - Parameters:
+    ///   - response: The response, whose body is validated.
+    ///   - places: The word in its index and the range of each value, by slot.
+    ///   - members: The paths.
+    init(response: RawResponse, places: [(word: Int, range: Range<Int>)?], members: EnvelopeMembers) {
+        storage = Storage(response: response, places: places, members: members)
     }
 
     /// The service's code, or `nil` if there is none or it is not a number, a string or a Bool.
@@ -56,7 +60,8 @@ public struct Envelope: Sendable {
 
     /// Returns a member that is a few digits, such as a code, without parsing a tree, or `nil` for any other.
     private func smallInteger(_ place: EnvelopeMembers.Place?) -> Int? {
-        guard let place, place.rest == nil, let slot = place.slot, let range = storage.ranges[slot], range.count <= 9
+        guard let place, place.rest == nil, let slot = place.slot, let range = storage.places[slot]?.range,
+            range.count <= 9
         else { return nil }
         return response.body.withUnsafeBytes { bytes in
             var value = 0
@@ -73,12 +78,16 @@ public struct Envelope: Sendable {
     /// - Throws: ``NetworkError`` if a step leads into a value of another type, or into a string that is not JSON.
     func part(_ place: EnvelopeMembers.Place) throws -> Payload? {
         let body = response.body
-        var range = 0..<body.count
+        var (word, range) = (0, 0..<body.count)
         if let slot = place.slot {
-            guard let found = storage.ranges[slot] else { return nil }
-            range = found
+            guard let found = storage.places[slot] else { return nil }
+            (word, range) = found
         }
-        guard let rest = place.rest else { return Payload(slice(range), of: body) }
+        guard let rest = place.rest else {
+            var payload = Payload(slice(range), of: body)
+            payload.indexed = response.indexed.map { ($0, word) }
+            return payload
+        }
         do {
             let match = body.withUnsafeBytes { bytes in
                 Result { () throws(JSONError) in try rest.optionalRange(in: bytes, payload: range) }
@@ -100,6 +109,12 @@ public struct Envelope: Sendable {
 }
 
 extension Payload {
+    /// Creates a payload from the complete body.
+    init(of response: RawResponse) {
+        self.init(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
+        indexed = response.indexed.map { ($0, 0) }
+    }
+
     /// Creates a payload from a part of a validated body.
     init(_ data: Data, of body: Data) { self.init(data, root: body, contentType: nil, isGuarded: true) }
 

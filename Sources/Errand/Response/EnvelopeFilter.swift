@@ -126,8 +126,6 @@ public struct EnvelopeFilter: ResponseFilter, Hashable {
         }
         let code = opened?.code
         if opened != nil, code == nil, !alternatives.isEmpty {
-            // It has been validated.
-            response.isGuarded = true
             if let other = try alternative(for: response) { return try other.filter(response, for: context) }
         }
         guard let envelope = opened, try isEnvelope(envelope, code, in: response) else {
@@ -135,7 +133,7 @@ public struct EnvelopeFilter: ResponseFilter, Hashable {
             guard missingCode == .isPayload else {
                 throw NetworkError(.envelope("the body is no object"), response: response)
             }
-            return Payload(response.body, of: response.body)
+            return Payload(of: response)
         }
         guard try isSuccess(envelope, code, in: response) else { throw serviceError(envelope, code, in: response) }
         return try payload(of: envelope, in: response)

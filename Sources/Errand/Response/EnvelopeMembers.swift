@@ -59,13 +59,21 @@ final class EnvelopeMembers: Sendable, Hashable {
     /// - Throws: ``NetworkError`` if the body is not JSON, a member occurs twice or a path has invalid syntax.
     func open(_ response: inout RawResponse) throws(NetworkError) -> Envelope? {
         if let mistake { throw NetworkError(.path(mistake), response: response, underlying: mistake) }
-        let isValidated = response.isGuarded
-        do {
-            let (ranges, repaired) = try response.body.repairingJSON { (bytes) throws(JSONError) in
-                try JSONScanner.members(tree, in: bytes, isValidated: isValidated)
+        do throws(JSONError) {
+            // What is not given back, another reader has made useless.
+            var indexed = response.indexed
+            var taken = indexed?.take()
+            if taken == nil {
+                indexed = try response.index()
+                taken = indexed?.take()
             }
-            if let repaired { response.body = repaired }
-            return ranges.map { Envelope(response: response, ranges: $0, members: self) }
+            guard let indexed, let index = consume taken else { return nil }
+            let words = response.body.withUnsafeBytes { bytes in
+                Result { () throws(JSONError) in try index.members(tree, in: bytes) }
+            }
+            let ranges = try words.get()?.map { $0.map { (word: $0, range: index.range($0)) } }
+            indexed.giveBack(index)
+            return ranges.map { Envelope(response: response, places: $0, members: self) }
         } catch {
             throw NetworkError(.invalidJSON(error), response: response, underlying: error)
         }

@@ -33,7 +33,7 @@ public struct FilterChain: ResponseFilter {
     /// - Throws: The error of a filter, or ``NetworkError`` for a body that must not be decoded.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         var response = response
-        var payload = Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
+        var payload = Payload(of: response)
         for filter in filters {
             if !filter.guardsItself { try guardTraps(in: response) }
             var next = try filter.filter(response, for: context)

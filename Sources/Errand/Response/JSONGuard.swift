@@ -29,8 +29,7 @@ enum JSONGuard {
         case .nothing: break
         case .traps: try checkNesting(response.body)
         case .everything:
-            if let repaired = try check(response.body) { response.body = repaired }
-            response.isGuarded = true
+            try response.index()
         }
     }
 
@@ -50,6 +49,17 @@ enum JSONGuard {
         guard data.count > JSONDepth.maximum else { return }
         let isTooDeep = data.withUnsafeBytes { FoundationTrapGuard.exceedsLimit($0) }
         if isTooDeep { throw JSONError(.tooDeep(limit: JSONDepth.maximum)) }
+    }
+}
+
+extension RawResponse {
+    /// Validates the body, unless its index was not taken yet, and replaces it as ``JSONGuard/check(_:)`` does.
+    @discardableResult
+    mutating func index() throws(JSONError) -> JSONIndexed {
+        let made = try JSONIndexed.make(body)
+        if made.isRepaired { body = made.text }
+        (isGuarded, indexed) = (true, made)
+        return made
     }
 }
 

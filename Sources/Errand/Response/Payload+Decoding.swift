@@ -13,14 +13,19 @@ extension Payload {
         // Without content, an Optional is nil, whatever the path; any other type is decoded from null.
         let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
-            let foundation = decoder as? JSONDecoder
-            if type == JSONValue.self, !(decoder is LosslessJSONDecoder), let tree = value.validatedJSON as? T {
-                return tree
+            if let own = decoding.own {
+                if path.isPayload, let (index, word) = indexed, let model = try own.decode(type, word, of: index) {
+                    return model
+                }
+                return try own.decode(type, from: value)
             }
-            if let foundation { return try foundation.withoutJSON5.decode(type, from: value) }
+            if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
+            if let foundation = decoder as? JSONDecoder {
+                return try foundation.withoutJSON5.decode(type, from: value)
+            }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
-            var detail = absence(at: path) ?? error.place(decoding: type, from: value, with: decoder)
+            var detail = absence(at: path) ?? error.place()
             if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {
                 detail +=
                     "; the body has a member '\(member)': if that is the payload, give the service an EnvelopeFilter"

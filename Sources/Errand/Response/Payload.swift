@@ -31,6 +31,9 @@ public struct Payload: Sendable {
     /// Whether the JSON guard has checked the bytes, or they were found by it.
     var isGuarded: Bool
 
+    /// The index in which the bytes are the value of a word, for the first ``decode(_:at:)``.
+    var indexed: (index: JSONIndexed, word: Int)?
+
     /// Whether the response has no content; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 
@@ -52,11 +55,15 @@ public struct Payload: Sendable {
     /// A decoder behind one reference, because each response has it.
     final class Decoding: Sendable {
         let decoder: any DataDecoder
+        /// The decoder, if it is the library's.
+        let own: LosslessJSONDecoder?
 
         /// The library default.
-        static let usual = Decoding(JSONDecoder())
+        static let usual = Decoding(LosslessJSONDecoder())
 
-        init(_ decoder: any DataDecoder) { self.decoder = decoder }
+        init(_ decoder: any DataDecoder) {
+            (self.decoder, own) = (decoder, decoder as? LosslessJSONDecoder)
+        }
     }
 
     /// Creates a payload from bytes, which need not be JSON.
@@ -89,7 +96,7 @@ public struct Payload: Sendable {
 extension Data {
     /// The value of validated bytes.
     @inline(never)
-    var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) } }
+    var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: $0) } }
 }
 
 extension JSONError {

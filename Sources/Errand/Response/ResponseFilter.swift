@@ -57,7 +57,7 @@ public struct PassthroughFilter: ResponseFilter {
     /// Returns the complete body as the payload.
     static func payload(of response: RawResponse) throws -> Payload {
         if let failure = response.failure { throw failure }
-        return Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
+        return Payload(of: response)
     }
 }
 

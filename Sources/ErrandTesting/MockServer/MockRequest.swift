@@ -53,8 +53,8 @@ public struct MockRequest: Sendable {
 
     /// Decodes the body as JSON.
     ///
-    /// - Throws: The error of `JSONDecoder`.
-    public func json<T: Decodable>(_ type: T.Type) throws -> T { try JSONDecoder().decode(type, from: body) }
+    /// - Throws: `DecodingError`, or `JSONError` if the body is not JSON.
+    public func json<T: Decodable>(_ type: T.Type) throws -> T { try LosslessJSONDecoder().decode(type, from: body) }
 
     private static func items(_ text: String) -> [(name: String, value: String)] {
         text.split(separator: "&").map { item in

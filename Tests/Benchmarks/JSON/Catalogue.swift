@@ -1,8 +1,8 @@
 import Foundation
 
 /// The response of a shop's API, of any size: the same model for every way that is measured.
-struct Catalogue: Decodable, Sendable {
-    struct Item: Decodable, Sendable {
+struct Catalogue: Codable, Sendable {
+    struct Item: Codable, Sendable {
         let id: Int
         let title: String
         let description: String
@@ -13,7 +13,7 @@ struct Catalogue: Decodable, Sendable {
         let discount: Double?
     }
 
-    struct Seller: Decodable, Sendable {
+    struct Seller: Codable, Sendable {
         let id: Int
         let name: String
         let rating: Double

@@ -18,6 +18,8 @@ private struct JSONBenchmarks {
         for (name, byteCount, repetitions) in [("1k", 1_000, 40), ("10k", 10_000, 4), ("1m", 1_000_000, 1)] {
             try compareModels(name, byteCount, repetitions)
         }
+        try compareFloor()
+        try compareArrays()
         try compareRefusal()
         try comparePath()
         try measureScanner()
@@ -32,17 +34,59 @@ private struct JSONBenchmarks {
         let direct = try PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.direct(body).isWhole(count)) }])
         try report("json.\(name).direct", direct[0], against: self.direct)
-        let lossless = LosslessJSONDecoder()
-        let decoded = try PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
-            .ratios(
-                of: { try require(try lossless.decode(HandWritten.self, from: body).data?.isWhole(count) == true) },
-                over: [{ try require(try Self.direct(body).isWhole(count)) }]
-            )
+        let both = PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
+        let (decoder, encoder, foundation) = (LosslessJSONDecoder(), LosslessJSONEncoder(), JSONEncoder())
+        let decoded = try both.ratios(
+            of: { try require(try decoder.decode(HandWritten.self, from: body).data?.isWhole(count) == true) },
+            over: [{ try require(try Self.direct(body).isWhole(count)) }]
+        )
         try report("json.\(name).decode", decoded[0], against: self.direct)
+        let model = try Self.direct(body)
+        let encoded = try both.ratios(
+            of: { try require(try encoder.encode(model).count > byteCount / 2) },
+            over: [{ try require(try foundation.encode(model).count > byteCount / 2) }]
+        )
+        try report("json.\(name).encode", encoded[0], against: "JSONEncoder")
         let tree = try PairedTimes(rounds: 15, turns: byteCount < 1_000_000 ? 8 : 1, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.tree(body).isWhole(count)) }])
         try report("json.\(name).tree", tree[0], against: self.tree)
     }
+
+    /// What a decoder costs that parses nothing.
+    private func compareFloor() throws {
+        let (body, count) = Catalogue.body(ofAtLeast: 10_000)
+        let decoder = LosslessJSONDecoder()
+        let floor = try PairedTimes(rounds: 31, turns: 30, repetitions: 4).ratios(
+            of: { try require(try Catalogue(from: FloorDecoder(count: count)).items.count == count) },
+            over: [
+                { try require(try Self.direct(body).isWhole(count)) },
+                { try require(try decoder.decode(HandWritten.self, from: body).data?.isWhole(count) == true) },
+            ]
+        )
+        try report("json.floor", floor[0], against: direct)
+        let above = Rounds(values: floor[1].values.map { 1 / $0 })
+        try report("json.floor.decode", above, against: "the decoder that parses nothing")
+    }
+
+    /// Arrays of 100,000 elements, which have a way of their own.
+    private func compareArrays() throws {
+        func compare<T: Decodable>(_ name: String, _ type: T.Type, _ element: (Int) -> String) throws {
+            let body = Data("[\((0..<100_000).map(element).joined(separator: ","))]".utf8)
+            let decoder = LosslessJSONDecoder()
+            let ratios = try PairedTimes(rounds: 9, turns: 1, repetitions: 1).ratios(
+                of: { _ = try decoder.decode(type, from: body) },
+                over: [{ _ = try Self.decoder.decode(type, from: body) }]
+            )
+            try report("json.array.\(name)", ratios[0], against: "JSONDecoder")
+        }
+        try compare("decode", [Double].self) { "\(Double($0) / 8)" }
+        try compare("enums", [Cup].self) { #""\#(Cup.allCases[$0 % 3])""# }
+        try compare("optionals", [Int?].self) { $0.isMultiple(of: 3) ? "null" : "\($0)" }
+        try compare("structs", [One].self) { #"{"value":\#($0)}"# }
+    }
+
+    private enum Cup: String, Decodable, CaseIterable { case small, medium, large }
+    private struct One: Decodable { let value: Int }
 
     /// An envelope whose code is a failure, with all of its data read and judged sound.
     private func compareRefusal() throws {
@@ -72,9 +116,9 @@ private struct JSONBenchmarks {
                 let payload = try Self.filter.filter(response, for: context)
                 try require(try formatter.format(payload).id == 77)
             },
-            over: [{ try require(try Self.errand(response, context).isWhole(count)) }]
+            over: [{ try require(try Self.direct(body).isWhole(count)) }]
         )
-        try report("json.path.1m.full", ratios[0], against: "decoding all of it")
+        try report("json.path.1m.full", ratios[0], against: "all of it by \(self.direct)")
     }
 
     private func measureScanner() throws {

@@ -63,7 +63,7 @@ import Testing
         }
         let shape: JSONShape = ["code": .integer, "data": .object.optional.nullable]
         let members = Result { () throws(JSONError) in
-            try JSONScanner.members(JSONMemberTree(members: ["code", "data"]), in: body)
+            try JSONIndex.members(JSONMemberTree(members: ["code", "data"]), in: body)
         }
         let range: Range<Int>
         do {
@@ -77,11 +77,15 @@ import Testing
         }
         _ = try? shape.check(at: range.lowerBound, in: scanner)
         #expect(scanner.skipValue(at: range.lowerBound) == range.upperBound)
-        let value = JSONValue(validated: range, in: body)
+        let value = JSONValue(validated: UnsafeRawBufferPointer(rebasing: body[range]))
         #expect((try? JSONValue(parsing: value.data)) == value)
         if let ranges = try? members.get(), let object = value.object {
-            #expect(ranges[0].map { JSONValue(validated: $0, in: body) } == object["code"])
-            #expect(ranges[1].map { JSONValue(validated: $0, in: body) } == object["data"])
+            #expect(
+                ranges[0].map { JSONValue(validated: UnsafeRawBufferPointer(rebasing: body[$0])) } == object["code"]
+            )
+            #expect(
+                ranges[1].map { JSONValue(validated: UnsafeRawBufferPointer(rebasing: body[$0])) } == object["data"]
+            )
         }
         return true
     }

@@ -55,7 +55,7 @@ struct JSONTestSuiteTests {
         let tree = JSONMemberTree(members: ["code", "data"])
         for (name, data) in try JSONTestSuite.files() {
             let body = Array("{\"code\":0,\"data\":".utf8) + data + Array(",\"message\":\"\"}".utf8)
-            let range = body.withUnsafeBytes { try? JSONScanner.members(tree, in: $0)?[1] }
+            let range = body.withUnsafeBytes { try? JSONIndex.members(tree, in: $0)?[1] }
             if name.hasPrefix("y_") { #expect(range != nil, "\(name)") }
             if name.hasPrefix("n_") { #expect(range == nil, "\(name)") }
         }

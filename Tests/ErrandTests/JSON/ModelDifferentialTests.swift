@@ -22,7 +22,8 @@ import Testing
                 let found = Result { try LosslessJSONDecoder().decode(type, from: data) }
                 switch (found, expected) {
                 case (.success(let found), .success(let expected)):
-                    return found == expected ? nil : "\(found), not \(expected)"
+                    guard found == expected else { return "\(found), not \(expected)" }
+                    return Self.differenceOfTexts(found)
                 case (.failure(let found), .failure(let expected)):
                     let (found, expected) = (Failure(found), Failure(expected))
                     return isUnordered || found.isLike(expected) ? nil : "\(found), not \(expected)"
@@ -33,6 +34,18 @@ import Testing
                         ? nil : "\(found), not \(expected)"
                 }
             }
+        }
+
+        /// How the texts that both encoders write of a value are read, if that differs, or `nil`.
+        private static func differenceOfTexts<T: Decodable & Equatable>(_ value: T) -> String? {
+            guard let encodable = value as? any Encodable else { return nil }
+            let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+            (encoder.dateEncodingStrategy, decoder.dateDecodingStrategy) = (.iso8601, .iso8601)
+            let texts = [
+                Result { try LosslessJSONEncoder().encode(encodable) }, Result { try encoder.encode(encodable) },
+            ]
+            let read = texts.map { text in (try? text.get()).flatMap { try? decoder.decode(T.self, from: $0) } }
+            return read[0] == read[1] ? nil : "\(texts[0]), not \(texts[1])"
         }
     }
 
@@ -67,9 +80,9 @@ import Testing
         var description: String { "\(kind) at \(path): \(error)" }
     }
 
-    private struct Empty: Decodable, Equatable {}
+    private struct Empty: Codable, Equatable {}
 
-    private struct Plain: Decodable, Equatable {
+    private struct Plain: Codable, Equatable {
         let id: Int
         let name: String
         let isOn: Bool
@@ -78,8 +91,8 @@ import Testing
         let wide: UInt64?
     }
 
-    private struct Nested: Decodable, Equatable {
-        struct Inner: Decodable, Equatable {
+    private struct Nested: Codable, Equatable {
+        struct Inner: Codable, Equatable {
             let x: Float
             let list: [String?]
         }
@@ -89,19 +102,19 @@ import Testing
         let maybe: Inner?
     }
 
-    private enum Color: String, Decodable, CaseIterable {
+    private enum Color: String, Codable, CaseIterable {
         case red
         case green = "g"
         case blue
     }
 
-    private enum Event: Decodable, Equatable {
+    private enum Event: Codable, Equatable {
         case text(String)
         case point(x: Int, y: Int)
         case nothing
     }
 
-    private struct Kinds: Decodable, Equatable {
+    private struct Kinds: Codable, Equatable {
         let color: Color
         let colors: [Color]
         let event: Event?
@@ -162,7 +175,7 @@ import Testing
         static func == (left: Derived, right: Derived) -> Bool { left.own == right.own && left.base == right.base }
     }
 
-    private struct Many: Decodable, Equatable {
+    private struct Many: Codable, Equatable {
         let k00: Int?, k01: Int?, k02: Int?, k03: Int?, k04: Int?, k05: Int?, k06: Int?, k07: Int?, k08: Int?, k09: Int?
         let k10: Int?, k11: Int?, k12: Int?, k13: Int?, k14: Int?, k15: Int?, k16: Int?, k17: Int?, k18: Int?, k19: Int
     }
@@ -203,6 +216,17 @@ import Testing
             Model([Int64].self, "[9223372036854775807,-9223372036854775808]"),
             Model([Decimal].self, "[0.1,12345678901234567890]"),
             Model([String: Event].self, isUnordered: true, #"{"a":{"nothing":{}}}"#),
+            Model([Int8].self, "[-128,127]"), Model([UInt16?].self, "[65535,null]"),
+            Model([[Int?]].self, "[[1,null],[]]"),
+            Model([Bool?].self, "[true,null]"), Model([String?].self, #"["a",null]"#),
+            Model([Color?].self, #"["g",null]"#),
+            Model([Event].self, #"[{"text":{"_0":"t"}},{"nothing":{}}]"#), Model(Decimal?.self, "1.10"),
+            Model([Int16].self, "[-32768]"), Model([Data].self, #"["AQI="]"#),
+            Model([UUID?].self, #"["7B4C8F0E-1B2C-4D5E-8F90-0123456789AB"]"#), Model(Float.self, "0.1"),
+            Model(Double?.self, "1e5"), Model(UInt64.self, "18446744073709551615"), Model([Plain?].self, "[null]"),
+            Model([Int: [Bool]].self, isUnordered: true, #"{"1":[true],"x":[]}"#), Model([Many?].self, "[\(many)]"),
+            Model([String: [String: Int]].self, isUnordered: true, #"{"a":{"b":1}}"#), Model([Derived].self, "[]"),
+            Model(Set<String>.self, #"["a","b"]"#),
         ]
     }
 

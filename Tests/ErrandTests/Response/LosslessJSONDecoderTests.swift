@@ -308,4 +308,33 @@ import Testing
             #expect((try? decode([Several].self, text) { _ in })?.count == count)
         }
     }
+
+    private final class Node: Codable {
+        let next: Node?
+        let list: [Node]?
+        let names: [String: Node]?
+    }
+
+    /// A thread of libdispatch has 512 KiB.
+    @Test(arguments: [#"{"next":"#, #"{"list":["#, #"{"names":{"a":"#])
+    func aTextOf128LevelsNeedsNoMoreThanASmallStack(open: String) async throws {
+        let (levels, close) = (
+            open.hasSuffix("{\"next\":") ? 128 : 64, String(open.compactMap { ["{": "}", "[": "]"][$0] }.reversed())
+        )
+        let text = String(repeating: open, count: levels - 1) + "{}" + String(repeating: close, count: levels - 1)
+        let written: String = try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread {
+                continuation.resume(
+                    with: Result {
+                        let node = try LosslessJSONDecoder().decode(Node.self, from: Data(text.utf8))
+                        _ = try JSONValue(parsing: text)
+                        return String(decoding: try LosslessJSONEncoder().encode(node), as: UTF8.self)
+                    }
+                )
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+        #expect(written == text)
+    }
 }

@@ -291,23 +291,6 @@ import Testing
         #expect(!error.description.contains("secret"))
     }
 
-    @Test func mismatchOfADateNamesTheStrategy() async throws {
-        struct Event: Decodable, Sendable {
-            var at: Date
-            var level: Double?
-        }
-        func detail(_ body: String) async -> String? {
-            let error = await failure { try await agent(body).send(request.expecting([Event].self)) } as? NetworkError
-            guard case .model(_, let detail) = error?.reason else { return nil }
-            return detail
-        }
-        let text = "expected a number, found a string at [0]"
-        let advice = "; a Date in ISO 8601 needs a LosslessJSONDecoder, or a JSONDecoder with that strategy"
-        #expect(await detail(#"[{"at":"2024-05-01T12:00:00Z"}]"#) == text + ".at" + advice)
-        #expect(await detail(#"[{"at":"yesterday"}]"#) == text + ".at")
-        #expect(await detail(#"[{"at":0,"level":"2024-05-01T12:00:00Z"}]"#) == text + ".level")
-    }
-
     @Test func emptyBodyIsNamed() async throws {
         let enveloped = request.filter(EnvelopeFilter(code: "code", data: "data"))
         let error = await failure { try await agent("").send(enveloped.expecting(User.self)) } as? NetworkError

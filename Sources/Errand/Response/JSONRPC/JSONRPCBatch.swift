@@ -65,7 +65,7 @@ public struct JSONRPCBatchFilter: ResponseFilter, Hashable {
         }
         if let failure = response.failure { throw failure }
         var payload = Payload(response.body, of: response.body)
-        payload.envelope = Envelope(response: response, ranges: [], members: EnvelopeMembers.nothing)
+        payload.envelope = Envelope(response: response, places: [], members: EnvelopeMembers.nothing)
         return payload
     }
 }

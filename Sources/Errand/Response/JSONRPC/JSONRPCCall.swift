@@ -33,7 +33,7 @@ public struct JSONRPCCall<Value>: Sendable {
     ///
     /// - Throws: The error of `encode(to:)`, or `EncodingError` for what JSON cannot represent.
     public init(_ method: String, encoding params: some Encodable, id: JSONRPCID = 1) throws {
-        self.init(method, try JSONValueEncoder(omitsNil: true).encode(params), id: id)
+        self.init(method, try LosslessJSONEncoder().value(of: params, .init(omitsNil: true)) ?? .null, id: id)
     }
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct JSONValueEncoderTests {
+@Suite struct LosslessJSONEncoderTests {
     private struct Everything: Encodable {
         var zebra = 1
         var apple: String? = nil
@@ -160,15 +160,21 @@ import Testing
             let name = key.stringValue
             return name == "path" ? nil : name.hasPrefix("_") ? String(name.dropFirst()) : name
         }
-        let encoder = JSONValueEncoder(keyFilter: filter)
-        #expect(try encoder.encode(Outer()).description == #"{"id":1,"inner":{"path":"in","_id":2}}"#)
-        #expect(try encoder.encode(["path": 1, "_a": 2]).description == #"{"a":2}"#)
-        #expect(try encoder.encode(["path": 1, "_a": ["path": 2]] as JSONValue).description == #"{"a":{"path":2}}"#)
-        #expect(try encoder.encode(["path": 1, "_a": 2] as JSONObject).description == #"{"a":2}"#)
-        #expect(try encoder.encode([Inner()]).description == #"[{"path":"in","_id":2}]"#)
-        #expect(try encoder.encode(Explicit()).object?.names == JSONValue(encoding: Explicit()).object?.names)
-        let none = JSONValueEncoder(keyFilter: { _ in nil })
-        #expect(try none.encode(Explicit()) == [:])
+        func encode(_ value: some Encodable) throws -> JSONValue? {
+            try LosslessJSONEncoder().value(of: value, .init(keyFilter: filter))
+        }
+        #expect(try encode(Outer())?.description == #"{"id":1,"inner":{"path":"in","_id":2}}"#)
+        #expect(try encode(["path": 1, "_a": 2])?.description == #"{"a":2}"#)
+        #expect(try encode(["path": 1, "_a": ["path": 2]] as JSONValue)?.description == #"{"a":{"path":2}}"#)
+        #expect(try encode(["path": 1, "_a": 2] as JSONObject)?.description == #"{"a":2}"#)
+        #expect(try encode([Inner()])?.description == #"[{"path":"in","_id":2}]"#)
+        #expect(try encode(Explicit())?.object?.names == JSONValue(encoding: Explicit()).object?.names)
+        #expect(try LosslessJSONEncoder().value(of: Explicit(), .init(keyFilter: { _ in nil })) == [:])
+    }
+
+    /// Encodes without `nil`.
+    private func compact(_ value: some Encodable) throws -> JSONValue? {
+        try LosslessJSONEncoder().value(of: value, .init(omitsNil: true))
     }
 
     @Test func nilIsOmittedAtEveryDepthIfRequested() throws {
@@ -177,22 +183,158 @@ import Testing
             var map = ["a": Int?.none]
             var value = JSONValue.null
         }
-        let encoder = JSONValueEncoder(omitsNil: true)
-        #expect(try encoder.encode(Inner()).description == #"{"list":[1],"map":{},"value":null}"#)
-        #expect(try encoder.encodeUnlessNil(Int?.none) == nil)
-        #expect(try encoder.encodeUnlessNil(Int?.some(1)) == 1)
-        #expect(try encoder.encodeUnlessNil(JSONValue.null) == .null)
+        #expect(try compact(Inner())?.description == #"{"list":[1],"map":{},"value":null}"#)
+        #expect(try compact(Int?.none) == nil)
+        #expect(try compact(Int?.some(1)) == 1)
+        #expect(try compact(JSONValue.null) == .null)
     }
 
     /// A dictionary whose keys are not strings is an array of keys and values.
     @Test func keysWhoseValueIsNilAreOmittedWithIt() throws {
         let suits: [Suit: Int?] = [.spades: 1, .hearts: nil, .clubs: 3]
-        let encoder = JSONValueEncoder(omitsNil: true)
-        #expect(try encoder.encode(suits).description == #"["clubs",3,"spades",1]"#)
-        #expect(try encoder.encode([suits]).description == #"[["clubs",3,"spades",1]]"#)
-        #expect(try encoder.encode([Suit.hearts: Int?.none]).description == "[]")
-        #expect(try encoder.encode([Suit?.none: 1]).description == "[null,1]")
+        #expect(try compact(suits)?.description == #"["clubs",3,"spades",1]"#)
+        #expect(try compact([suits])?.description == #"[["clubs",3,"spades",1]]"#)
+        #expect(try compact([Suit.hearts: Int?.none])?.description == "[]")
+        #expect(try compact([Suit?.none: 1])?.description == "[null,1]")
         #expect(try JSONValue(encoding: suits).description == #"["clubs",3,"hearts",null,"spades",1]"#)
+    }
+
+    @Test func containersThatAreFilledInAnyOrderKeepTheirPlaces() throws {
+        struct Mixed: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                func key(_ name: String) -> JSONCodingKey { JSONCodingKey(stringValue: name) }
+                var outer = encoder.container(keyedBy: JSONCodingKey.self)
+                var first = outer.nestedContainer(keyedBy: JSONCodingKey.self, forKey: key("first"))
+                var second = outer.nestedUnkeyedContainer(forKey: key("second"))
+                try outer.encode(1, forKey: key("third"))
+                try second.encode("a")
+                var inner = first.nestedUnkeyedContainer(forKey: key("inner"))
+                try second.encode(["b": 2])
+                try first.encode(true, forKey: key("flag"))
+                try inner.encode(3.5)
+                try outer.encode(0, forKey: key("first"))
+                try outer.encode(4, forKey: key("third"))
+            }
+        }
+        let text = #"[{"second":["a",{"b":2}],"first":0,"third":4}]"#
+        #expect(try JSONValue(encoding: [Mixed()]).description == text)
+    }
+
+    @Test func theLastOfTwoMembersWithOneNameCounts() throws {
+        struct Twice: Encodable {
+            enum Keys: CodingKey { case a, b }
+            enum Others: CodingKey { case b, c, a }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Keys.self)
+                try container.encode(1, forKey: .a)
+                try container.encode([1], forKey: .b)
+                try container.encode(2, forKey: .a)
+                var others = encoder.container(keyedBy: Others.self)
+                try others.encode("c", forKey: .c)
+                try others.encode("b", forKey: .b)
+                try container.encode(Double.zero, forKey: .b)
+            }
+        }
+        #expect(try JSONValue(encoding: Twice()).description == #"{"a":2,"c":"c","b":0}"#)
+    }
+
+    @Test func whatThrowsIsLeftOutIfTheCallerGoesOn() throws {
+        struct Tolerant: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: JSONCodingKey.self)
+                try container.encode(1, forKey: JSONCodingKey(stringValue: "a"))
+                try? container.encode(["x": [Double.nan]], forKey: JSONCodingKey(stringValue: "b"))
+                var list = container.nestedUnkeyedContainer(forKey: JSONCodingKey(stringValue: "c"))
+                try? list.encode(Double.infinity)
+                try list.encode(2)
+            }
+        }
+        #expect(try JSONValue(encoding: [Tolerant()]).description == #"[{"a":1,"c":[2]}]"#)
+    }
+
+    @Test func aContainerThatIsUsedWithinAnotherValueThrows() throws {
+        final class Kept { var container: (any UnkeyedEncodingContainer)? }
+        struct Late: Encodable {
+            let kept: Kept
+            func encode(to encoder: any Encoder) throws {
+                var own = encoder.unkeyedContainer()
+                try own.encode(1)
+                try kept.container?.encode(2)
+            }
+        }
+        struct Outer: Encodable {
+            let kept = Kept()
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                kept.container = container
+                try container.encode(Late(kept: kept))
+            }
+        }
+        #expect(throws: EncodingError.self) { try LosslessJSONEncoder().encode(Outer()) }
+    }
+
+    @Test func membersAreSortedIfRequested() throws {
+        var encoder = LosslessJSONEncoder()
+        encoder.sortsKeys = true
+        let text = String(decoding: try encoder.encode(Explicit()), as: UTF8.self)
+        #expect(
+            text
+                == #"{"again":4,"list":[1,{"in":"x"},[null],true],"null":null,"object":{"empty":[]},"other":2,"super":"base"}"#
+        )
+    }
+
+    @Test func stringsAreEscapedOnlyWhereJSONRequiresIt() throws {
+        let text = "/ \" \\ \u{0} \u{1F} \u{7F} \n\r\t ä 😀 \u{2028} long enough for more than one word"
+        let data = try LosslessJSONEncoder().encode([text])
+        #expect(try JSONDecoder().decode([String].self, from: data) == [text])
+        #expect(String(decoding: data, as: UTF8.self).hasPrefix(#"["/ \" \\ \u0000 \u001f "#))
+    }
+
+    @Test(arguments: [
+        "name", "firstName", "aB", "myURLProperty", "URLSession", "x1Y2", "a_B", "_id", "ABC", "ÄÖü", "oneTwoThree", "",
+    ])
+    func snakeCaseIsThatOfFoundation(name: String) throws {
+        let foundation = JSONEncoder()
+        foundation.keyEncodingStrategy = .convertToSnakeCase
+        var own = LosslessJSONEncoder()
+        own.keys = .snakeCase
+        struct One: Encodable {
+            let name: String
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: JSONCodingKey.self)
+                try container.encode(1, forKey: JSONCodingKey(stringValue: name))
+            }
+        }
+        #expect(try own.encode(One(name: name)) == foundation.encode(One(name: name)))
+    }
+
+    @Test func formatsOfAServicesOwnAreWrittenAndRead() throws {
+        struct Model: Codable, Equatable {
+            var date: Date
+            var data: Data
+            var numbers: [Double]
+        }
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 8 * 3600)
+        formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        var (encoder, decoder) = (LosslessJSONEncoder(), LosslessJSONDecoder())
+        (encoder.dates, encoder.data, encoder.floats) = (.formatted(formatter), .bytes, JSONFloatNames())
+        (decoder.dates, decoder.data, decoder.floats) = (encoder.dates, .bytes, JSONFloatNames())
+        let model = Model(
+            date: Date(timeIntervalSince1970: 0),
+            data: Data([0, 255]),
+            numbers: [.infinity, -.infinity, 1.5]
+        )
+        let text = try encoder.encode(model)
+        #expect(
+            String(decoding: text, as: UTF8.self)
+                == #"{"date":"1970-01-01 08:00:00","data":[0,255],"numbers":["Infinity","-Infinity",1.5]}"#
+        )
+        #expect(try decoder.decode(Model.self, from: text) == model)
+        #expect(throws: DecodingError.self) { try decoder.decode([Date].self, from: Data(#"["1970-01-01"]"#.utf8)) }
+        encoder.dates = .secondsSinceReferenceDate
+        #expect(try encoder.encode([model.date]) == JSONEncoder().encode([model.date]))
     }
 
     @Test func agreesWithFoundationsEncoder() throws {

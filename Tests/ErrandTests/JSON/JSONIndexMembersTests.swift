@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct JSONScannerMembersTests {
+@Suite struct JSONIndexMembersTests {
     @Test(arguments: [
         (#"{"code":0,"message":"ok","data":{"code":1}}"#, ["0", #""ok""#, #"{"code":1}"#]),
         (#" { "data" : [ 1 ] , "x" : {"message":1} , "code" : "7" } "#, [#""7""#, nil, "[ 1 ]"]),
@@ -39,9 +39,7 @@ import Testing
         (#"{"s":[{"code":1}],"d":{"s":{"code":1}}}"#, [nil, nil, nil, #"[{"code":1}]"#]),
     ])
     func membersOfMembersAreFoundInTheSamePass(text: String, expected: [String?]) throws {
-        for isValidated in [false, true] {
-            #expect(try nested(in: text, isValidated: isValidated) == expected)
-        }
+        #expect(try nested(in: text) == expected)
     }
 
     @Test(arguments: [
@@ -49,33 +47,31 @@ import Testing
         (#"{"s":1,"d":{"list":1},"\u0064":2}"#, "d"), (#"{"d":{"list":1,"list":{}}}"#, "list"),
     ])
     func repeatedMemberOnThePathIsRejected(text: String, name: String) throws {
-        for isValidated in [false, true] {
-            let error = try #require(throws: JSONError.self) { try nested(in: text, isValidated: isValidated) }
-            #expect(error.reason == .duplicateMember(name))
-        }
+        let error = try #require(throws: JSONError.self) { try nested(in: text) }
+        #expect(error.reason == .duplicateMember(name))
     }
 
     @Test(arguments: [
         #"{"s":{"code":0,}}"#, #"{"s":{"code":0"#, #"{"s":{"code"}}"#, #"{"s":{"code":0}"#, #"{"s":{code:0}}"#,
     ])
     func nestedObjectsAreValidatedToo(text: String) {
-        #expect(throws: JSONError.self) { try nested(in: text, isValidated: false) }
+        #expect(throws: JSONError.self) { try nested(in: text) }
     }
 
     @Test func nestedObjectsCountForTheDepth() throws {
         let error = try #require(throws: JSONError.self) {
-            try nested(in: #"{"s":{"code":[1]}}"#, isValidated: false, maximumDepth: 2)
+            try nested(in: #"{"s":{"code":[1]}}"#, maximumDepth: 2)
         }
         #expect(error.reason == .tooDeep(limit: 2))
-        #expect(throws: JSONError.self) { try nested(in: #"{"s":{"code":1}}"#, isValidated: false, maximumDepth: 1) }
-        #expect(throws: Never.self) { try nested(in: #"{"s":{"code":1}}"#, isValidated: false, maximumDepth: 2) }
+        #expect(throws: JSONError.self) { try nested(in: #"{"s":{"code":1}}"#, maximumDepth: 1) }
+        #expect(throws: Never.self) { try nested(in: #"{"s":{"code":1}}"#, maximumDepth: 2) }
     }
 
-    private func nested(in text: String, isValidated: Bool, maximumDepth: Int = 128) throws -> [String?]? {
+    private func nested(in text: String, maximumDepth: Int = 128) throws -> [String?]? {
         var tree = JSONMemberTree()
         let slots = [["s", "code"], ["s", "msg"], ["d", "list"], ["s"]].map { tree.insert($0.map { JSONName($0) }) }
         return try Array(text.utf8).withUnsafeBytes { bytes in
-            let found = try JSONScanner.members(tree, in: bytes, maximumDepth: maximumDepth, isValidated: isValidated)
+            let found = try JSONIndex.members(tree, in: bytes, maximumDepth: maximumDepth)
             return found.map { found in
                 slots.map { slot in found[slot].map { String(decoding: bytes[$0], as: UTF8.self) } }
             }
@@ -126,7 +122,7 @@ import Testing
     private func members(_ names: [String], in text: String, maximumDepth: Int = 128) throws -> [String?]? {
         try Array(text.utf8).withUnsafeBytes { bytes in
             let tree = JSONMemberTree(members: names.map { JSONName($0) })
-            return try JSONScanner.members(tree, in: bytes, maximumDepth: maximumDepth)?
+            return try JSONIndex.members(tree, in: bytes, maximumDepth: maximumDepth)?
                 .map { $0.map { String(decoding: bytes[$0], as: UTF8.self) } }
         }
     }
@@ -137,5 +133,17 @@ extension JSONMemberTree {
     init(members names: [JSONName]) {
         self.init()
         for name in names { _ = insert([name]) }
+    }
+}
+
+extension JSONIndex {
+    /// The ranges of members of a text.
+    static func members(
+        _ tree: JSONMemberTree,
+        in bytes: UnsafeRawBufferPointer,
+        maximumDepth: Int = JSONDepth.standard
+    ) throws(JSONError) -> [Range<Int>?]? {
+        let index = try JSONIndex(bytes, maximumDepth: maximumDepth)
+        return try index.members(tree, in: bytes)?.map { word in word.map { index.range($0) } }
     }
 }
