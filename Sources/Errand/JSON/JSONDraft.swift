@@ -98,7 +98,7 @@ final class JSONDraft {
     ///
     /// - Returns: Whether it was written; a `nil` may be omitted.
     func write<T: Encodable>(_ value: T, _ step: Step) throws -> Bool {
-        if let plan = JSONWritables.plan(of: T.self) {
+        if let plan = JSONPlan.writer(of: T.self) {
             return try withUnsafePointer(to: value) { try plan.write(UnsafeRawPointer($0), to: self, step) }
         }
         return try self.value(step) { id in try value.encode(to: JSONEncodingNode(draft: self, id: id)) }
@@ -119,7 +119,7 @@ final class JSONDraft {
 
     func writeNil() -> Bool {
         if extras.omitsNil { return false }
-        text.writeNull()
+        text.append("null")
         return true
     }
 
@@ -344,7 +344,7 @@ final class JSONDraft {
         let draft = JSONDraft(options, extras, prefix: path(step))
         _ = draft.begin(.none)
         holes.append((text.count, draft))
-        text.writeNull()
+        text.append("null")
         return draft
     }
 
@@ -363,7 +363,7 @@ final class JSONDraft {
         old.withUnsafeBytes { old in
             for (offset, draft) in holes[first...] {
                 text.append(UnsafeRawBufferPointer(rebasing: old[place - shift..<offset - shift]))
-                if draft.end() { text.append(draft.text.bytes) } else { text.writeNull() }
+                if draft.end() { text.append(draft.text.bytes) } else { text.append("null") }
                 place = offset + 4
             }
             text.append(UnsafeRawBufferPointer(rebasing: old[(place - shift)...]))

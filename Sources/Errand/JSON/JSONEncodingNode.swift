@@ -3,7 +3,8 @@ internal import Foundation
 /// The `Encoder` of one value.
 struct JSONEncodingNode: Encoder {
     let draft: JSONDraft
-    let id: Int
+    /// By default, the first value of a draft.
+    var id = 1
 
     var codingPath: [any CodingKey] { draft.path() }
     var userInfo: [CodingUserInfoKey: Any] { draft.options.userInfo }
@@ -19,11 +20,6 @@ struct JSONEncodingNode: Encoder {
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { JSONSingleValueEncoding(draft: draft, id: id) }
-
-    /// The first value of a draft.
-    init(_ draft: JSONDraft) { (self.draft, id) = (draft, 1) }
-
-    init(draft: JSONDraft, id: Int) { (self.draft, self.id) = (draft, id) }
 }
 
 /// A coding key for array indices and names.
@@ -87,17 +83,17 @@ private struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type,
         forKey key: Key
-    ) -> KeyedEncodingContainer<Nested> { JSONEncodingNode(hole(key, names)).container(keyedBy: type) }
+    ) -> KeyedEncodingContainer<Nested> { JSONEncodingNode(draft: hole(key, names)).container(keyedBy: type) }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        JSONEncodingNode(hole(key, names)).unkeyedContainer()
+        JSONEncodingNode(draft: hole(key, names)).unkeyedContainer()
     }
 
     func superEncoder() -> any Encoder {
-        JSONEncodingNode(hole(JSONCodingKey.superclass, JSONKeyNames.of(JSONCodingKey.self)))
+        JSONEncodingNode(draft: hole(JSONCodingKey.superclass, JSONKeyNames.of(JSONCodingKey.self)))
     }
 
-    func superEncoder(forKey key: Key) -> any Encoder { JSONEncodingNode(hole(key, names)) }
+    func superEncoder(forKey key: Key) -> any Encoder { JSONEncodingNode(draft: hole(key, names)) }
 }
 
 private struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
@@ -118,7 +114,7 @@ private struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
             hole = draft.hole($0)
             return true
         }
-        return JSONEncodingNode(hole ?? draft.detached(.none, isUsable: false))
+        return JSONEncodingNode(draft: hole ?? draft.detached(.none, isUsable: false))
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {

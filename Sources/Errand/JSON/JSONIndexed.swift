@@ -17,6 +17,8 @@ final class JSONIndexed: Sendable {
 
     deinit { drop() }
 
+    var isTaken: Bool { words.load(ordering: .acquiring) == 0 }
+
     /// Validates a text.
     ///
     /// - Throws: The error and its offset.

@@ -18,9 +18,8 @@ struct JSONKeyName {
     @inline(__always)
     static func digest(_ bytes: Bytes) -> UInt64 {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return 1 }
-        let (first, middle) = (
-            start.load(as: UInt8.self), start.load(fromByteOffset: bytes.count &>> 1, as: UInt8.self)
-        )
+        let first = start.load(as: UInt8.self)
+        let middle = start.load(fromByteOffset: bytes.count &>> 1, as: UInt8.self)
         let last = start.load(fromByteOffset: bytes.count &- 1, as: UInt8.self)
         let hash =
             UInt64(truncatingIfNeeded: bytes.count) &* 5 &+ UInt64(first) &* 31 &+ UInt64(middle) &* 7 &+ UInt64(last)

@@ -15,6 +15,7 @@ struct JSONNode: Decoder {
         guard let object = try run.structure(word, .object) else {
             return try inner(.object).container(keyedBy: type)
         }
+        run.reads?.objects.insert(object)
         return KeyedDecodingContainer(JSONKeyed<Key>(run: run, object: object, names: JSONKeyNames.of(type)))
     }
 
@@ -62,7 +63,11 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     @inline(__always)
-    private func find(_ key: Key) -> Int? { names.with(key) { run.find($0, in: object) } }
+    private func find(_ key: Key) -> Int? {
+        let word = names.with(key) { run.find($0, in: object) }
+        if let reads = run.reads, let word { reads.names.insert(word &- 1) }
+        return word
+    }
 
     @inline(__always)
     private func word(_ key: Key) throws -> Int {

@@ -20,10 +20,16 @@ extension JSONPlanned {
     }
 }
 
-/// The way to decode each type, or `nil` for its own `init(from:)`.
+/// The way to decode and to encode each type, or `nil` for its own `init(from:)` and `encode(to:)`.
 enum JSONPlan {
-    // Its slots are atomic.
+    // Their slots are atomic.
     nonisolated(unsafe) private static let plans = JSONTypes<(any JSONPlanned.Type)?>()
+    nonisolated(unsafe) private static let writers = JSONTypes<(any JSONWritable.Type)?>()
+
+    @inline(__always)
+    static func writer(of type: any Any.Type) -> (any JSONWritable.Type)? {
+        writers.value(of: type) { type as? any JSONWritable.Type }
+    }
 
     @inline(__always)
     static func of(_ type: any Any.Type) -> (any JSONPlanned.Type)? {

@@ -34,6 +34,7 @@ final class JSONRun {
     let root: Int
     /// The path of the string whose text is decoded, or nothing.
     let prefix: [any CodingKey]
+    let reads: JSONReads?
 
     /// - Parameters:
     ///   - bytes: A validated text, which must exist as long as the run, or until ``keepBytes()``.
@@ -41,15 +42,17 @@ final class JSONRun {
     ///   - options: The decoder.
     ///   - root: The word of the outermost value that is decoded, with which paths begin.
     ///   - prefix: The path of the string whose text it is.
+    ///   - reads: What is read, or `nil` if nobody asks for it.
     init(
         _ bytes: UnsafeRawBufferPointer,
         _ index: consuming JSONIndex,
         _ options: LosslessJSONDecoder,
         root: Int = 0,
-        prefix: [any CodingKey] = []
+        prefix: [any CodingKey] = [],
+        reads: JSONReads? = nil
     ) {
         self.index = index
-        (self.options, self.root, self.prefix) = (options, root, prefix)
+        (self.options, self.root, self.prefix, self.reads) = (options, root, prefix, reads)
         keepsNames = options.keys.isTrivial
         state = .allocate(capacity: 1)
         state.initialize(to: State(bytes: bytes))

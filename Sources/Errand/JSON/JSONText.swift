@@ -56,10 +56,6 @@ struct JSONText: ~Copyable {
         rest.withUnsafeBytes { append($0) }
     }
 
-    mutating func write(_ flag: Bool) { append(flag ? "true" : "false") }
-
-    mutating func writeNull() { append("null") }
-
     mutating func write(_ integer: Int64) {
         if capacity &- count < 20 { grow(by: 20) }
         var magnitude = integer.magnitude
@@ -114,8 +110,8 @@ struct JSONText: ~Copyable {
 
     mutating func write(_ value: JSONValue) {
         switch value {
-        case .null: writeNull()
-        case .bool(let value): write(value)
+        case .null: append("null")
+        case .bool(let value): append(value ? "true" : "false")
         case .number(let value): append(value.text)
         case .string(let value): write(value)
         case .array(let elements):

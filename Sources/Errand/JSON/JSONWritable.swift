@@ -13,17 +13,6 @@ extension JSONWritable {
     }
 }
 
-/// The way to encode each type, or `nil` for its own `encode(to:)`.
-enum JSONWritables {
-    // Its slots are atomic.
-    nonisolated(unsafe) private static let plans = JSONTypes<(any JSONWritable.Type)?>()
-
-    @inline(__always)
-    static func plan(of type: any Any.Type) -> (any JSONWritable.Type)? {
-        plans.value(of: type) { type as? any JSONWritable.Type }
-    }
-}
-
 extension FixedWidthInteger {
     func write(to draft: JSONDraft, _ step: JSONDraft.Step) -> Bool {
         if let small = Int64(exactly: self) { draft.text.write(small) } else { draft.text.append(description) }
@@ -33,7 +22,7 @@ extension FixedWidthInteger {
 
 extension Bool {
     func write(to draft: JSONDraft, _ step: JSONDraft.Step) -> Bool {
-        draft.text.write(self)
+        draft.text.append(self ? "true" : "false")
         return true
     }
 }
@@ -153,7 +142,7 @@ extension Dictionary: JSONWritable where Key: Encodable, Value: Encodable {
         guard Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type else {
             // An array of keys, each followed by its value; a value that is omitted takes its key with it.
             return try draft.writeSorted(self, step) { key, value in
-                if try !draft.write(key, .none) { draft.text.writeNull() }
+                if try !draft.write(key, .none) { draft.text.append("null") }
                 draft.text.append(UInt8(ascii: ","))
                 return try draft.write(value, .none)
             }

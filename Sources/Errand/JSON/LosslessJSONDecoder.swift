@@ -70,18 +70,31 @@ public struct LosslessJSONDecoder: Sendable {
         try decode(type, from: value.data, maximumDepth: JSONDepth.maximum)
     }
 
-    private func decode<T: Decodable>(_ type: T.Type, from data: Data, maximumDepth: Int) throws -> T {
+    /// Decodes a value, and notes which members are read, unless it fails.
+    package func decode<T: Decodable>(
+        _ type: T.Type,
+        from data: Data,
+        maximumDepth: Int = JSONDepth.standard,
+        noting reads: JSONReads? = nil
+    ) throws -> T {
         let indexed = try JSONIndexed.make(data, maximumDepth: maximumDepth)
-        return try decode(type, 0, of: indexed) ?? { throw JSONError(.unexpectedEnd) }()
+        return try decode(type, 0, of: indexed, noting: reads) ?? { throw JSONError(.unexpectedEnd) }()
     }
 
     /// Decodes a value of a text, or returns `nil` if another decoding has taken its index.
-    func decode<T: Decodable>(_ type: T.Type, _ word: Int, of indexed: JSONIndexed) throws -> T? {
+    func decode<T: Decodable>(
+        _ type: T.Type,
+        _ word: Int,
+        of indexed: JSONIndexed,
+        noting reads: JSONReads? = nil
+    ) throws -> T? {
         try indexed.text.withUnsafeBytes { bytes in
             guard let index = indexed.take() else { return nil }
-            var run = JSONRun(bytes, index, self, root: word)
+            var run = JSONRun(bytes, index, self, root: word, reads: reads)
             defer { if !isKnownUniquelyReferenced(&run) { run.keepBytes() } }
-            return try run.decode(type, word)
+            let value = try run.decode(type, word)
+            reads?.finish(run)
+            return value
         }
     }
 }

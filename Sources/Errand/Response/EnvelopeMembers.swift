@@ -60,20 +60,17 @@ final class EnvelopeMembers: Sendable, Hashable {
     func open(_ response: inout RawResponse) throws(NetworkError) -> Envelope? {
         if let mistake { throw NetworkError(.path(mistake), response: response, underlying: mistake) }
         do throws(JSONError) {
-            // What is not given back, another reader has made useless.
-            var indexed = response.indexed
-            var taken = indexed?.take()
-            if taken == nil {
-                indexed = try response.index()
-                taken = indexed?.take()
+            while true {
+                let indexed = try response.index()
+                // Another reader of the response may have taken it.
+                guard let index = indexed.take() else { continue }
+                let words = response.body.withUnsafeBytes { bytes in
+                    Result { () throws(JSONError) in try index.members(tree, in: bytes) }
+                }
+                let places = try words.get()?.map { $0.map { (word: $0, range: index.range($0)) } }
+                indexed.giveBack(index)
+                return places.map { Envelope(response: response, places: $0, members: self) }
             }
-            guard let indexed, let index = consume taken else { return nil }
-            let words = response.body.withUnsafeBytes { bytes in
-                Result { () throws(JSONError) in try index.members(tree, in: bytes) }
-            }
-            let ranges = try words.get()?.map { $0.map { (word: $0, range: index.range($0)) } }
-            indexed.giveBack(index)
-            return ranges.map { Envelope(response: response, places: $0, members: self) }
         } catch {
             throw NetworkError(.invalidJSON(error), response: response, underlying: error)
         }

@@ -53,9 +53,10 @@ enum JSONGuard {
 }
 
 extension RawResponse {
-    /// Validates the body, unless its index was not taken yet, and replaces it as ``JSONGuard/check(_:)`` does.
+    /// Validates the body, unless it has an index that was not taken yet, and replaces it as ``JSONGuard/check(_:)`` does.
     @discardableResult
     mutating func index() throws(JSONError) -> JSONIndexed {
+        if let indexed, !indexed.isTaken { return indexed }
         let made = try JSONIndexed.make(body)
         if made.isRepaired { body = made.text }
         (isGuarded, indexed) = (true, made)

@@ -337,4 +337,19 @@ import Testing
         }
         #expect(written == text)
     }
+
+    @Test func membersThatNoModelReadsAreNoted() throws {
+        struct User: Decodable {
+            struct Address: Decodable { let city: String }
+            let id: Int
+            let addresses: [Address]
+            let extra: [String: Int]
+        }
+        let text =
+            #"{"id":1,"new":2,"addresses":[{"city":"K","zip":"5"},{"zip":1,"city":"B"}],"extra":{"a":1},"old":[{}]}"#
+        let reads = JSONReads()
+        _ = try LosslessJSONDecoder().decode(User.self, from: Data(text.utf8), noting: reads)
+        let paths = reads.unread.map { $0.map(\.stringValue).joined(separator: ".") }
+        #expect(paths == ["new", "old", "addresses.Index 0.zip", "addresses.Index 1.zip"])
+    }
 }
