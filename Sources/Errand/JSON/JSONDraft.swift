@@ -213,20 +213,21 @@ final class JSONDraft {
 
     /// Writes a member, unless its key is dropped.
     @inline(__always)
-    func writeMember<Key: CodingKey>(
-        _ key: Key,
-        _ names: JSONKeyNames,
-        _ id: Int,
-        _ write: (Step) throws -> Bool
-    ) throws {
-        try requireInnermost(id, key)
+    func writeMember<K: CodingKey>(_ key: K, _ names: JSONKeyNames, _ id: Int, _ write: (Step) throws -> Bool) throws {
         let start = text.count
+        if try writeName(key, names, id) { try finish(from: start, .key(key), write) }
+    }
+
+    /// Writes the name of a member, and returns whether it was written.
+    @inline(never)
+    private func writeName<K: CodingKey>(_ key: K, _ names: JSONKeyNames, _ id: Int) throws -> Bool {
+        try requireInnermost(id, key)
         if filter != nil || !options.keys.isTrivial {
-            guard let name = filter.map({ $0(key) }) ?? options.keys.encoding(key.stringValue) else { return }
+            guard let name = filter.map({ $0(key) }) ?? options.keys.encoding(key.stringValue) else { return false }
             writeName(name, isNew: false)
         } else {
             names.with(key) { name in
-                if let byte = names.byte(of: key), isNew(byte, of: ObjectIdentifier(Key.self)) {
+                if let byte = names.byte(of: key), isNew(byte, of: ObjectIdentifier(K.self)) {
                     writeComma()
                     text.write(string: UnsafeRawBufferPointer(start: name.bytes, count: name.count))
                     text.append(UInt8(ascii: ":"))
@@ -235,7 +236,7 @@ final class JSONDraft {
                 }
             }
         }
-        try finish(from: start, .key(key), write)
+        return true
     }
 
     /// Writes a member of an object whose names are data.
@@ -246,6 +247,7 @@ final class JSONDraft {
         try finish(from: start, .name(name), write)
     }
 
+    @inline(never)
     private func finish(from start: Int, _ step: Step, _ write: (Step) throws -> Bool) throws {
         var isWritten = false
         defer {

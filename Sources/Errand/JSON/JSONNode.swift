@@ -62,7 +62,8 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
     }
 
-    @inline(__always)
+    // Once in a program, and not in each of the methods below.
+    @inline(never)
     private func find(_ key: Key) -> Int? {
         let word = names.with(key) { run.find($0, in: object) }
         if let reads = run.reads, let word { reads.names.insert(word &- 1) }

@@ -100,7 +100,7 @@ extension JSONRun {
     }
 
     /// Decodes what is not read directly: other forms of numbers, conversions, and errors.
-    @inline(never)
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     func scalar<S: JSONScalar>(_ type: S.Type, _ word: Int) throws -> S {
         let isTree = type == JSONValue.self || type == JSONObject.self
         let value =
