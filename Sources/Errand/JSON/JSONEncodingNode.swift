@@ -90,7 +90,7 @@ private struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol
     }
 
     func superEncoder() -> any Encoder {
-        JSONEncodingNode(draft: hole(JSONCodingKey.superclass, JSONKeyNames.of(JSONCodingKey.self)))
+        JSONEncodingNode(draft: hole(JSONCodingKey.superclass, .of(JSONCodingKey.self)))
     }
 
     func superEncoder(forKey key: Key) -> any Encoder { JSONEncodingNode(draft: hole(key, names)) }
