@@ -127,6 +127,7 @@ protocol URLSessionDataDelegate: URLSessionTaskDelegate {
 
 @_exported import class Foundation.Bundle
 @_exported import protocol Foundation.CustomNSError
+@_exported import class Foundation.DateFormatter
 @_exported import class Foundation.FileHandle
 @_exported import class Foundation.NSError
 @_exported import class Foundation.NSObject

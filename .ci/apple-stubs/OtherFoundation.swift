@@ -9,6 +9,7 @@
 
 @_exported import class Foundation.Bundle
 @_exported import protocol Foundation.CustomNSError
+@_exported import class Foundation.DateFormatter
 @_exported import class Foundation.FileHandle
 @_exported import class Foundation.InputStream
 @_exported import class Foundation.NSError
