@@ -227,6 +227,15 @@ import Testing
         #expect(await found("1", on: launched) == nil)
     }
 
+    /// As before a program ends.
+    @Test func aFlushWaitsForAResponseThatReadsFirstWhatItReplaces() async throws {
+        let store = DelayedStore()
+        store.slow(0.05)
+        store.writeSeconds.withLock { $0 = 0.05 }
+        try await receive(of("1"), Self.text("new", vary: "X-Kind"), on: agent(hasMemory: false, store))
+        #expect(try store.totals().count == 2)
+    }
+
     /// A process has variants in memory that another one has replaced.
     @Test func variantsThatAnotherProcessReplacedDoNotComeBack() async throws {
         let store = DelayedStore()

@@ -8,6 +8,8 @@ final class DelayedStore: CacheStore {
     private let seconds = Lock<@Sendable (CacheKey) -> Double>({ _ in 0 })
     private let readCount = Lock(0)
     let removeCount = Lock(0)
+    /// How long each write takes.
+    let writeSeconds = Lock(0.0)
 
     /// Makes each read take so long from now on, those that are under way included.
     func slow(_ seconds: Double) { self.seconds.withLock { $0 = { _ in seconds } } }
@@ -28,7 +30,10 @@ final class DelayedStore: CacheStore {
         }
         return base.entry(for: key)
     }
-    func store(_ entry: CacheEntry, for key: CacheKey) throws { base.store(entry, for: key) }
+    func store(_ entry: CacheEntry, for key: CacheKey) throws {
+        Thread.sleep(forTimeInterval: writeSeconds.withLock { $0 })
+        base.store(entry, for: key)
+    }
     func remove(for key: CacheKey) throws {
         removeCount.withLock { $0 += 1 }
         base.remove(for: key)
