@@ -76,16 +76,23 @@ extension JSONDraft {
         try finish(from: start, .name(name), write)
     }
 
+    /// Writes the value of an element or a member, of which nothing is left if there is none.
     @inline(never)
     private func finish(from start: Int, _ step: Step, _ write: (Step) throws -> Bool) throws {
-        var isWritten = false
-        defer {
-            if !isWritten {
-                text.truncate(to: start)
-                frames[frames.count - 1].count -= 1
-            }
+        let last = frames.count - 1
+        let repeated = frames[last].repeated.take()
+        func rollBack() {
+            text.truncate(to: start)
+            frames[last].count -= 1
         }
-        isWritten = try write(step)
+        do {
+            if try !write(step) { rollBack() }
+        } catch {
+            rollBack()
+            throw error
+        }
+        // The last one counts, unless it has failed.
+        if let repeated { dropMember(named: repeated, before: start) }
     }
 
     @inline(__always)
@@ -96,13 +103,13 @@ extension JSONDraft {
     }
 
     private func writeName(_ name: String, isNew: Bool) {
-        if !isNew { dropMember(named: name) }
+        if !isNew { frames[frames.count - 1].repeated = repeated(JSONExactName(name)) }
         writeComma()
         text.write(name)
         text.append(UInt8(ascii: ":"))
     }
 
-    /// Notes a key with one byte, and returns whether it was not written before, as far as its bits tell.
+    /// Records a key with one byte, and returns whether its bits show that it was not written before.
     @inline(__always)
     private func isNew(_ byte: Int, of type: ObjectIdentifier) -> Bool {
         let last = frames.count - 1
@@ -113,17 +120,24 @@ extension JSONDraft {
         return true
     }
 
-    /// Notes a name, and drops the member that has it already: the last one counts.
-    private func dropMember(named name: String) {
-        let (last, name) = (frames.count - 1, JSONExactName(name))
-        if frames[last].names?.insert(name).inserted == true { return }
-        var (names, found): (Set<JSONExactName>, Range<Int>?) = ([name], nil)
-        forEachMember(of: frames[last]) { place, range in
-            let other = JSONExactName(text.string(in: place))
-            if other == name { found = range }
-            names.insert(other)
+    /// Records a name, and returns it if it was recorded before.
+    private func repeated(_ name: JSONExactName) -> JSONExactName? {
+        let last = frames.count - 1
+        if frames[last].names == nil {
+            var names: Set<JSONExactName> = []
+            forEachMember(of: frames[last]) { place, _ in names.insert(JSONExactName(text.string(in: place))) }
+            frames[last].names = names
         }
-        frames[last].names = names
+        return frames[last].names?.insert(name).inserted == false ? name : nil
+    }
+
+    /// Drops the member with a name that begins before an offset.
+    private func dropMember(named name: JSONExactName, before end: Int) {
+        let last = frames.count - 1
+        var found: Range<Int>?
+        forEachMember(of: frames[last]) { place, range in
+            if range.lowerBound < end, JSONExactName(text.string(in: place)) == name { found = range }
+        }
         guard var range = found else { return }
         // With the comma after it, or else the one before it.
         if range.upperBound < text.count {

@@ -20,6 +20,8 @@ final class JSONDraft {
         /// The keys that were written, as bits, if all are of one type with one byte; otherwise their names.
         var keys: (type: ObjectIdentifier, bits: UInt64)?
         var names: Set<JSONExactName>?
+        /// The name of the member that is being written, if another one has it already.
+        var repeated: JSONExactName?
     }
 
     /// The way from a container to a value in it.

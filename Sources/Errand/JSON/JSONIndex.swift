@@ -32,7 +32,7 @@ struct JSONIndex: ~Copyable {
         capacity = bytes.count / 8 + 16
         words = .allocate(capacity: capacity)
         guard bytes.count <= Self.maximumByteCount else {
-            throw JSONError(.violates(rule: "a text of at most 512 MiB; decode it with a JSONDecoder"))
+            throw JSONError(.violates(rule: "a text of at most 512 MiB"))
         }
         let scanner = JSONScanner(bytes)
         try scanner.finish(at: add(scanner, from: scanner.start(), limit: JSONDepth.clamped(maximumDepth)))

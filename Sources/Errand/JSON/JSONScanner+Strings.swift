@@ -1,24 +1,16 @@
 extension JSONScanner {
-    /// Validates a string from the byte after its opening quote, and returns the offset after the closing one.
-    @inline(__always)
-    func validateString(at start: Int) throws(JSONError) -> Int {
-        var isEscaped = false
-        return try validateString(at: start, isEscaped: &isEscaped)
-    }
-
-    /// Validates a string, and finds out whether it has an escape.
+    /// Validates a string from the byte after its opening quote, and finds out whether it has an escape.
+    ///
+    /// - Parameters:
+    ///   - start: The offset after the opening quote.
+    ///   - isEscaped: Becomes `true` if there is an escape.
+    /// - Returns: The offset after the closing quote.
+    /// - Throws: The error and its offset.
     @inline(__always)
     func validateString(at start: Int, isEscaped: inout Bool) throws(JSONError) -> Int {
         var index = start
         while true {
-            if end &- index >= 8 {
-                let special = Self.specialBytes(in: word(at: index))
-                if special == 0 {
-                    index &+= 8
-                    continue
-                }
-                index &+= special.trailingZeroBitCount &>> 3
-            }
+            index = skipPlain(from: index)
             let next = byte(at: index)
             if next == UInt8(ascii: "\"") { return index &+ 1 }
             if next == UInt8(ascii: "\\") { isEscaped = true }
@@ -42,20 +34,25 @@ extension JSONScanner {
     /// Returns the offset of the first byte that is written with an escape in a string: a quote, a backslash or a control character.
     func endOfUnescaped(from start: Int) -> Int {
         var index = start
-        while index < end {
-            if end &- index >= 8 {
-                let special = Self.specialBytes(in: word(at: index))
-                if special == 0 {
-                    index &+= 8
-                    continue
-                }
-                index &+= special.trailingZeroBitCount &>> 3
-            }
+        while true {
+            index = skipPlain(from: index)
+            guard index < end else { return end }
             let next = bytes[index]
             if next < 0x20 || next == UInt8(ascii: "\"") || next == UInt8(ascii: "\\") { return index }
             index &+= 1
         }
-        return end
+    }
+
+    /// Returns the offset of the first of ``specialBytes(in:)``, or of one of the last eight bytes.
+    @inline(__always)
+    private func skipPlain(from start: Int) -> Int {
+        var index = start
+        while end &- index >= 8 {
+            let special = Self.specialBytes(in: word(at: index))
+            if special != 0 { return index &+ special.trailingZeroBitCount &>> 3 }
+            index &+= 8
+        }
+        return index
     }
 
     /// Validates what is at `index` if it is not the closing quote, and returns the offset after it.

@@ -38,17 +38,6 @@ extension JSONValue {
     public init(parsing text: String, maximumDepth: Int = 128) throws(JSONError) {
         try self.init(parsing: Data(text.utf8), maximumDepth: maximumDepth)
     }
-
-    /// Creates the value of a validated text.
-    @inline(never)
-    init(validated bytes: UnsafeRawBufferPointer) {
-        // A text that is not valid is a mistake of the library.
-        guard let index = try? JSONIndex(bytes, maximumDepth: JSONDepth.maximum) else {
-            self = .null
-            return
-        }
-        self = index.value(0, in: JSONScanner(bytes)) { JSONScanner(bytes).string(in: index.content($0)) }
-    }
 }
 
 extension JSONIndex {

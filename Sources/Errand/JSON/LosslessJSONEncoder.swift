@@ -46,11 +46,15 @@ public struct LosslessJSONEncoder: Sendable {
         var keyFilter: ((any CodingKey) -> String?)?
     }
 
-    /// Encodes a value as a tree, or returns `nil` if it is omitted.
+    /// Encodes a value of at most 512 levels as a tree, or returns `nil` if it is omitted.
     func value(of value: some Encodable, _ extras: Extras = Extras()) throws -> JSONValue? {
         let draft = JSONDraft(self, extras)
         guard try draft.write(value, .none) else { return nil }
-        return JSONValue(validated: draft.text.bytes)
+        do throws(JSONError) {
+            return try JSONValue(parsing: draft.text.bytes, maximumDepth: JSONDepth.maximum)
+        } catch {
+            throw draft.invalid(value, .none, error.description)  // It is nested too deep.
+        }
     }
 }
 
@@ -60,7 +64,8 @@ extension JSONValue {
     /// - Parameters:
     ///   - value: The value.
     ///   - dates: The format of dates.
-    /// - Throws: `EncodingError` for what JSON cannot represent, such as NaN, or an error of the value's `encode(to:)`.
+    /// - Throws: `EncodingError` for what JSON cannot represent, such as NaN, and for more than 512 levels of nesting; or an error of
+    ///   the value's `encode(to:)`.
     public init(encoding value: some Encodable, dates: JSONDateStrategy = .iso8601) throws {
         var encoder = LosslessJSONEncoder()
         encoder.dates = dates

@@ -96,7 +96,7 @@ public struct Payload: Sendable {
 extension Data {
     /// The value of validated bytes.
     @inline(never)
-    var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: $0) } }
+    var validatedJSON: JSONValue { (try? JSONValue(parsing: self, maximumDepth: JSONDepth.maximum)) ?? .null }
 }
 
 extension JSONError {

@@ -252,6 +252,33 @@ import Testing
         #expect(try JSONValue(encoding: [Tolerant()]).description == #"[{"a":1,"c":[2]}]"#)
     }
 
+    @Test func aMemberThatFailsOrIsNilInPlaceOfAnotherLeavesSoundText() throws {
+        struct Twice: Encodable {
+            enum Keys: CodingKey { case a, b, c }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Keys.self)
+                try container.encode(1, forKey: .a)
+                try container.encode("b", forKey: .b)
+                try? container.encode([Double.nan], forKey: .a)
+                try container.encodeNil(forKey: .b)
+                try container.encode([2], forKey: .c)
+                try container.encode([3], forKey: .c)
+            }
+        }
+        #expect(try compact([Twice()])?.description == #"[{"a":1,"c":[3]}]"#)
+        #expect(try JSONValue(encoding: Twice()).description == #"{"a":1,"b":null,"c":[3]}"#)
+    }
+
+    @Test func aTreeOfMoreThan512LevelsThrows() throws {
+        final class Node: Encodable {
+            let next: Node?
+            init(_ next: Node?) { self.next = next }
+        }
+        let deep = (0..<600).reduce(Node(nil)) { next, _ in Node(next) }
+        #expect(throws: EncodingError.self) { try JSONValue(encoding: deep) }
+        #expect(try LosslessJSONEncoder().encode(deep).count == 600 * 9 + 2)
+    }
+
     @Test func aContainerThatIsUsedWithinAnotherValueThrows() throws {
         final class Kept { var container: (any UnkeyedEncodingContainer)? }
         struct Late: Encodable {
