@@ -15,6 +15,8 @@ public struct NetworkError: Error, Sendable {
         var path: String?
         var requestName: String?
         var response: RawResponse?
+        /// The decoder of the send.
+        var decoder: (any DataDecoder)?
         var underlying: (any Error)?
         var isRetryBudgetExhausted = false
         /// Details that the reason doesn't contain, such as the path into the body.

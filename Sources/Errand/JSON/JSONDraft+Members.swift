@@ -12,12 +12,22 @@ extension JSONDraft {
         throw invalid(value(), .none, "its container is not that of the value that is being encoded")
     }
 
-    /// Makes a value an array or an object, unless it is one.
+    /// Makes a value an array or an object, unless it is one; what was written of one is continued.
     func open(_ content: Frame.Content, _ id: Int) {
-        guard isInnermost(id), frames[frames.count - 1].content != content else { return }
-        clear()
-        frames[frames.count - 1].content = content
-        text.append(content == .array ? UInt8(ascii: "[") : UInt8(ascii: "{"))
+        let last = frames.count - 1
+        guard isInnermost(id), frames[last].content != content else { return }
+        let bracket = content == .array ? UInt8(ascii: "[") : UInt8(ascii: "{")
+        if frames[last].content == .scalar, text.bytes[frames[last].start] == bracket {
+            text.truncate(to: text.count - 1)
+            var elements = JSONScanner.ElementIterator(JSONScanner(text.bytes), arrayAt: frames[last].start)
+            while elements.next() != nil { frames[last].count += 1 }
+            forEachMember(of: frames[last]) { _, _ in frames[last].count += 1 }
+            frames[last].names = content == .object ? memberNames(of: frames[last]) : nil
+        } else {
+            clear()
+            text.append(bracket)
+        }
+        frames[last].content = content
     }
 
     func count(_ id: Int) -> Int { isInnermost(id) ? frames[frames.count - 1].count : 0 }
@@ -25,7 +35,9 @@ extension JSONDraft {
     /// Writes the only part of a value.
     func writeOnly(_ id: Int, _ value: @autoclosure () -> Any, _ write: () throws -> Bool) throws {
         try requireInnermost(id, value())
-        clear()
+        guard frames[frames.count - 1].content == .nothing else {
+            throw invalid(value(), .none, "another value was encoded in its place")
+        }
         let isWritten = try write()
         frames[frames.count - 1].content = isWritten ? .scalar : .omitted
     }
@@ -68,11 +80,13 @@ extension JSONDraft {
         return true
     }
 
-    /// Writes a member of an object whose names are data.
-    func writeMember(named name: String, _ write: (Step) throws -> Bool) throws {
+    /// Writes a member of an object whose names are data, or those of keys that are not written by a container.
+    func writeMember(named name: String, isKey: Bool = false, _ write: (Step) throws -> Bool) throws {
         let start = text.count
-        guard let written = filter.map({ $0(JSONCodingKey(stringValue: name)) }) ?? name else { return }
-        writeName(written, isNew: filter == nil)
+        let key = JSONCodingKey(stringValue: name)
+        let plain = isKey ? options.keys.encoding(name) : name
+        guard let written = filter.map({ $0(key) }) ?? plain else { return }
+        writeName(written, isNew: filter == nil && !isKey)
         try finish(from: start, .name(name), write)
     }
 
@@ -80,19 +94,14 @@ extension JSONDraft {
     @inline(never)
     private func finish(from start: Int, _ step: Step, _ write: (Step) throws -> Bool) throws {
         let last = frames.count - 1
-        let repeated = frames[last].repeated.take()
-        func rollBack() {
-            text.truncate(to: start)
-            frames[last].count -= 1
+        var isWritten = false
+        defer {
+            if !isWritten {
+                text.truncate(to: start)
+                frames[last].count -= 1
+            }
         }
-        do {
-            if try !write(step) { rollBack() }
-        } catch {
-            rollBack()
-            throw error
-        }
-        // The last one counts, unless it has failed.
-        if let repeated { dropMember(named: repeated, before: start) }
+        isWritten = try write(step)
     }
 
     @inline(__always)
@@ -103,7 +112,7 @@ extension JSONDraft {
     }
 
     private func writeName(_ name: String, isNew: Bool) {
-        if !isNew { frames[frames.count - 1].repeated = repeated(JSONExactName(name)) }
+        if !isNew { note(JSONExactName(name)) }
         writeComma()
         text.write(name)
         text.append(UInt8(ascii: ":"))
@@ -120,64 +129,82 @@ extension JSONDraft {
         return true
     }
 
-    /// Records a name, and returns it if it was recorded before.
-    private func repeated(_ name: JSONExactName) -> JSONExactName? {
+    /// Records a name.
+    private func note(_ name: JSONExactName) {
         let last = frames.count - 1
-        if frames[last].names == nil {
-            var names: Set<JSONExactName> = []
-            forEachMember(of: frames[last]) { place, _ in names.insert(JSONExactName(text.string(in: place))) }
-            frames[last].names = names
-        }
-        return frames[last].names?.insert(name).inserted == false ? name : nil
+        if frames[last].names == nil { frames[last].names = memberNames(of: frames[last]) }
+        if frames[last].names?.insert(name).inserted == false { frames[last].hasRepetitions = true }
     }
 
-    /// Drops the member with a name that begins before an offset.
-    private func dropMember(named name: JSONExactName, before end: Int) {
-        let last = frames.count - 1
-        var found: Range<Int>?
-        forEachMember(of: frames[last]) { place, range in
-            if range.lowerBound < end, JSONExactName(text.string(in: place)) == name { found = range }
+    private func memberNames(of frame: Frame) -> Set<JSONExactName> {
+        var names: Set<JSONExactName> = []
+        forEachMember(of: frame) { place, _ in names.insert(JSONExactName(text.string(in: place))) }
+        return names
+    }
+
+    /// Returns the draft of a member that may be written to until the innermost value ends.
+    ///
+    /// It goes on with what was written for the same key, and is not inserted if the key is dropped.
+    func hole<K: CodingKey>(_ key: K, _ names: JSONKeyNames, _ id: Int) -> JSONDraft {
+        let earlier = isInnermost(id) ? self.earlier(key, names) : nil
+        if let hole = earlier?.hole { return hole }
+        var hole: JSONDraft?
+        let result = Result {
+            try writeMember(key, names, id) {
+                hole = self.hole($0, after: earlier?.range)
+                return true
+            }
         }
-        guard var range = found else { return }
-        // With the comma after it, or else the one before it.
-        if range.upperBound < text.count {
-            range = range.lowerBound..<range.upperBound + 1
-        } else if frames[last].count > 1 {
-            range = range.lowerBound - 1..<range.upperBound
+        return hole ?? detached(.key(key), isUsable: (try? result.get()) != nil)
+    }
+
+    /// The last value of a key in the innermost object, and the draft in it if it is a hole; or `nil`.
+    private func earlier<K: CodingKey>(_ key: K, _ names: JSONKeyNames) -> (hole: JSONDraft?, range: Range<Int>)? {
+        let frame = frames[frames.count - 1]
+        if frame.names == nil, let keys = frame.keys, keys.type == ObjectIdentifier(K.self),
+            let byte = names.byte(of: key), keys.bits & 1 << byte == 0
+        {
+            return nil
         }
-        text.replace(range, with: [])
-        frames[last].count -= 1
-        holes.removeAll { range.contains($0.offset) }
-        for hole in holes.indices where holes[hole].offset >= range.upperBound { holes[hole].offset -= range.count }
+        guard let text = filter.map({ $0(key) }) ?? options.keys.encoding(key.stringValue) else { return nil }
+        let name = JSONExactName(text)
+        guard frame.names?.contains(name) ?? true else { return nil }
+        var found: (JSONDraft?, Range<Int>)?
+        forEachMember(of: frame) { place, range in
+            guard JSONExactName(self.text.string(in: place)) == name else { return }
+            let value = place.upperBound + 2..<range.upperBound
+            found = (holes.last { $0.offset == value.lowerBound }?.draft, value)
+        }
+        return found
     }
 
     /// Calls a closure with the ranges of the names, without quotes, and of all members of an object.
     private func forEachMember(of frame: Frame, _ body: (Range<Int>, Range<Int>) -> Void) {
         let scanner = JSONScanner(text.bytes)
         var members = JSONScanner.MemberIterator(scanner, objectAt: frame.start)
-        for _ in 0..<frame.count {
-            guard let (name, _) = members.next(), let end = members.valueEnd() else { return }
+        while let (name, _) = members.next(), let end = members.valueEnd() {
             body(name, name.lowerBound - 1..<end)
         }
     }
 
-    /// Sorts the members of an object by the bytes of their names.
-    func sortMembers(of frame: Frame) {
-        var members: [(name: Range<Int>, range: Range<Int>)] = []
-        members.reserveCapacity(frame.count)
-        forEachMember(of: frame) { members.append(($0, $1)) }
-        let bytes = text.bytes
-        let isSorted = zip(members, members.dropFirst()).allSatisfy { one, other in
-            bytes[one.name].lexicographicallyPrecedes(bytes[other.name])
+    /// Drops all members of a name but the last one, and sorts them by the bytes of their names if the options say so.
+    func arrangeMembers(of frame: Frame) {
+        var members: [(name: [UInt8], range: Range<Int>)] = []
+        forEachMember(of: frame) { members.append((Array(text.string(in: $0).utf8), $1)) }
+        if frame.hasRepetitions {
+            let last = Dictionary(members.indices.map { (members[$0].name, $0) }) { $1 }
+            members = members.indices.filter { last[members[$0].name] == $0 }.map { members[$0] }
         }
-        if isSorted { return }
-        var sorted = JSONText()
-        for member in members.sortedUnspecialized(by: { bytes[$0.name].lexicographicallyPrecedes(bytes[$1.name]) }) {
-            sorted.append(sorted.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
-            sorted.append(UnsafeRawBufferPointer(rebasing: bytes[member.range]))
+        if options.sortsKeys {
+            members = members.sortedUnspecialized { $0.name.lexicographicallyPrecedes($1.name) }
+        }
+        var arranged = JSONText()
+        for member in members {
+            arranged.append(arranged.count == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
+            arranged.append(UnsafeRawBufferPointer(rebasing: text.bytes[member.range]))
         }
         text.truncate(to: frame.start)
-        text.append(sorted.bytes)
+        text.append(arranged.bytes)
         text.append(UInt8(ascii: "}"))
     }
 }

@@ -20,8 +20,8 @@ final class JSONDraft {
         /// The keys that were written, as bits, if all are of one type with one byte; otherwise their names.
         var keys: (type: ObjectIdentifier, bits: UInt64)?
         var names: Set<JSONExactName>?
-        /// The name of the member that is being written, if another one has it already.
-        var repeated: JSONExactName?
+        /// Whether a name occurs twice, of which the last one counts.
+        var hasRepetitions = false
     }
 
     /// The way from a container to a value in it.
@@ -84,6 +84,9 @@ final class JSONDraft {
 
     /// The filter of the keys of a value that is about to be written.
     var nextFilter: ((any CodingKey) -> String?)? { frames.isEmpty && prefix.isEmpty ? extras.keyFilter : nil }
+
+    /// Whether the members of an object that is written as a tree are filtered or sorted.
+    var arrangesTrees: Bool { options.sortsKeys || nextFilter != nil }
 
     func path(_ step: Step = .none) -> [any CodingKey] {
         prefix + frames.compactMap(\.step.key) + [step.key].compactMap(\.self)
@@ -160,7 +163,7 @@ final class JSONDraft {
         case .omitted, .scalar: break
         }
         if holes.count > frame.holeCount { fillHoles(from: frame.holeCount) }
-        if options.sortsKeys, frame.content == .object { sortMembers(of: frame) }
+        if frame.content == .object, options.sortsKeys || frame.hasRepetitions { arrangeMembers(of: frame) }
         frames.removeLast()
         return frame.content != .omitted
     }
@@ -171,13 +174,16 @@ final class JSONDraft {
         text.truncate(to: frames[last].start)
         if holes.count > frames[last].holeCount { holes.removeSubrange(frames[last].holeCount...) }
         (frames[last].content, frames[last].count, frames[last].keys, frames[last].names) = (.nothing, 0, nil, nil)
+        frames[last].hasRepetitions = false
     }
 
     // MARK: Containers that are filled in any order
 
-    /// Leaves a hole for a value that is written until the innermost one ends.
-    func hole(_ step: Step) -> JSONDraft {
+    /// Leaves a hole for a value that is written until the innermost one ends, and which goes on with an earlier value.
+    func hole(_ step: Step, after earlier: Range<Int>? = nil) -> JSONDraft {
         let draft = detached(step, isUsable: true)
+        if let earlier { draft.text.append(UnsafeRawBufferPointer(rebasing: text.bytes[earlier])) }
+        draft.frames[0].content = earlier == nil ? .nothing : .scalar
         holes.append((text.count, draft))
         text.append("null")
         return draft

@@ -68,32 +68,20 @@ private struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol
     func encode(_ value: UInt128, forKey key: Key) throws { try write(key) { value.write(to: draft, $0) } }
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try write(key) { try draft.write(value, $0) } }
 
-    /// The draft of a member, which is not inserted if the key is dropped.
-    private func hole<K: CodingKey>(_ key: K, _ names: JSONKeyNames) -> JSONDraft {
-        var hole: JSONDraft?
-        let result = Result {
-            try draft.writeMember(key, names, id) {
-                hole = draft.hole($0)
-                return true
-            }
-        }
-        return hole ?? draft.detached(.key(key), isUsable: (try? result.get()) != nil)
-    }
-
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type,
         forKey key: Key
-    ) -> KeyedEncodingContainer<Nested> { JSONEncodingNode(draft: hole(key, names)).container(keyedBy: type) }
+    ) -> KeyedEncodingContainer<Nested> { JSONEncodingNode(draft: draft.hole(key, names, id)).container(keyedBy: type) }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        JSONEncodingNode(draft: hole(key, names)).unkeyedContainer()
+        JSONEncodingNode(draft: draft.hole(key, names, id)).unkeyedContainer()
     }
 
     func superEncoder() -> any Encoder {
-        JSONEncodingNode(draft: hole(JSONCodingKey.superclass, .of(JSONCodingKey.self)))
+        JSONEncodingNode(draft: draft.hole(JSONCodingKey.superclass, .of(JSONCodingKey.self), id))
     }
 
-    func superEncoder(forKey key: Key) -> any Encoder { JSONEncodingNode(draft: hole(key, names)) }
+    func superEncoder(forKey key: Key) -> any Encoder { JSONEncodingNode(draft: draft.hole(key, names, id)) }
 }
 
 private struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {

@@ -2,46 +2,53 @@ internal import Foundation
 
 /// Errors, and the coding paths in them.
 extension JSONRun {
-    /// A container on the way to a value, and the child that leads there.
-    struct Step {
-        let container: Int
-        /// The child's word, or that of its name.
-        var next: Int
-        var number = 0
-    }
-
     /// The coding path of a value, which is looked for in the index: only errors need it.
-    ///
-    /// The search continues where the last one has ended, so that a model that handles an error for each element of an array
-    /// takes time in proportion to its length.
     func path(of word: Int) -> [any CodingKey] {
         if word == index.count, let absent = state.pointee.absent { return path(of: absent.object) + [absent.key] }
-        var (steps, used, container) = (state.pointee.steps, 0, root)
+        var (path, container) = (prefix, root)
         while container < word {
-            if used == steps.count || steps[used].container != container || word < steps[used].next {
-                steps.removeSubrange(used...)
-                steps.append(firstStep(into: container))
-            }
-            while index.after(child(steps[used])) <= word {
-                (steps[used].next, steps[used].number) = (index.after(child(steps[used])), steps[used].number &+ 1)
-            }
-            container = child(steps[used])
-            used &+= 1
+            let children = children(of: container)
+            let number = children.partitioningIndex { $0 > word } - 1
+            path.append(key(container, children[number], number))
+            container = index.kind(container) == .object ? children[number] &+ 1 : children[number]
         }
-        state.pointee.steps = steps
-        return prefix + steps[..<used].map(key)
+        return path
     }
 
-    private func firstStep(into container: Int) -> Step {
-        Step(container: container, next: container &+ (index.kind(container) == .object ? 4 : 2))
+    /// The words of the elements of an array, or of the names of an object's members; many are kept for the next error.
+    private func children(of container: Int) -> [Int] {
+        if let known = state.pointee.children[container] { return known }
+        let isObject = index.kind(container) == .object
+        var (children, next) = ([Int](), container &+ (isObject ? 4 : 2))
+        let end = index.after(container)
+        while next < end {
+            children.append(next)
+            next = index.after(isObject ? next &+ 1 : next)
+        }
+        if children.count > 16 { state.pointee.children[container] = children }
+        return children
     }
 
-    private func child(_ step: Step) -> Int { index.kind(step.container) == .object ? step.next &+ 1 : step.next }
+    private func key(_ container: Int, _ child: Int, _ number: Int) -> any CodingKey {
+        guard index.kind(container) == .object else { return JSONCodingKey(index: number) }
+        let name = rawName(child)
+        return JSONCodingKey(stringValue: isData(container) ? name : options.keys.converting(name))
+    }
 
-    private func key(_ step: Step) -> any CodingKey {
-        guard index.kind(step.container) == .object else { return JSONCodingKey(index: step.number) }
-        let name = rawName(step.next)
-        return JSONCodingKey(stringValue: isData(step.container) ? name : options.keys.converting(name))
+    /// Where each line of the text begins.
+    private var lines: [Int] {
+        if state.pointee.lines.isEmpty {
+            state.pointee.lines = [0] + Self.lineStarts(in: state.pointee.bytes)
+            if let before {
+                let starts = Self.lineStarts(in: before)
+                state.pointee.origin = (starts.count, before.count - (starts.last ?? 0), before.count)
+            }
+        }
+        return state.pointee.lines
+    }
+
+    private static func lineStarts(in bytes: some Sequence<UInt8>) -> [Int] {
+        bytes.enumerated().filter { $0.element == UInt8(ascii: "\n") }.map { $0.offset + 1 }
     }
 
     /// What an error says of a value, with the line that a person looks for, and the byte that a program does.
@@ -49,24 +56,13 @@ extension JSONRun {
         let path = path(of: word)
         // Of a text in a string, the place is another one.
         guard word != index.count, state.pointee.copy == nil else {
-            return DecodingError.Context(codingPath: path, debugDescription: what)
+            return DecodingError.Context(codingPath: path, debugDescription: what, underlyingError: error)
         }
         let start = index.offset(word)
-        var place = state.pointee.line
-        let newline = UInt8(ascii: "\n")
-        if start < place.start {
-            place.number -= state.pointee.bytes[start..<place.start].count { $0 == newline }
-            place.start = (state.pointee.bytes[..<start].lastIndex(of: newline) ?? -1) + 1
-            place.end = start
-        }
-        if start > place.end {
-            for index in place.end..<start where state.pointee.bytes[index] == newline {
-                (place.number, place.start) = (place.number + 1, index + 1)
-            }
-            place.end = start
-        }
-        state.pointee.line = place
-        let text = "\(what), in line \(place.number), column \(start - place.start + 1) (byte \(start))"
+        let number = lines.partitioningIndex { $0 > start }
+        let origin = state.pointee.origin
+        let column = start - lines[number - 1] + 1 + (number == 1 ? origin.column : 0)
+        let text = "\(what), in line \(origin.line + number), column \(column) (byte \(origin.byte + start))"
         return DecodingError.Context(codingPath: path, debugDescription: text, underlyingError: error)
     }
 
@@ -88,5 +84,21 @@ extension JSONRun {
     func missing(_ key: some CodingKey, _ object: Int) -> DecodingError {
         let text = "No member \"\(key.stringValue)\"; make the property optional if it may be absent"
         return .keyNotFound(key, context(object, text))
+    }
+}
+
+extension RandomAccessCollection {
+    /// The first index whose element, and those after it, satisfy a condition.
+    fileprivate func partitioningIndex(where isAfter: (Element) -> Bool) -> Index {
+        var (low, count) = (startIndex, count)
+        while count > 0 {
+            let middle = index(low, offsetBy: count / 2)
+            if isAfter(self[middle]) {
+                count /= 2
+            } else {
+                (low, count) = (index(after: middle), count - count / 2 - 1)
+            }
+        }
+        return low
     }
 }

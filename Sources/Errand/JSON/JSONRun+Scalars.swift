@@ -81,9 +81,7 @@ extension JSONRun {
         switch options.dates {
         case .secondsSince1970 where index.kind(word) == .number:
             if let seconds = Self.exactDouble(bytes(word)) { return Date(timeIntervalSince1970: seconds) }
-        case .custom(let format):
-            guard let date = try format.decoding(value(word)) else { throw unfit(Date.self, word) }
-            return date
+        case .custom(let format): return try formatted(format, word)
         default: break
         }
         return try scalar(Date.self, word)
@@ -93,10 +91,19 @@ extension JSONRun {
         switch options.data {
         case .base64: return try scalar(Data.self, word)
         case .bytes: return Data(try decode([UInt8].self, word))
-        case .custom(let format):
-            guard let data = try format.decoding(value(word)) else { throw unfit(Data.self, word) }
-            return data
+        case .custom(let format): return try formatted(format, word)
         }
+    }
+
+    private func formatted<Value>(_ format: JSONFormat<Value>, _ word: Int) throws -> Value {
+        do {
+            if let value = try format.decoding(value(word)) { return value }
+        } catch let error as JSONError {
+            throw failure(Value.self, error.reason, word)
+        } catch is DecodingError {
+            // Of a decoding within the closure, which knows no path.
+        }
+        throw index.kind(word) == .null ? mismatch(Value.self, .string, word) : unfit(Value.self, word)
     }
 
     /// Decodes what is not read directly: other forms of numbers, conversions, and errors.

@@ -14,10 +14,11 @@ final class JSONRun {
         var nameNumbers: [JSONExactName: Int] = [:]
         /// The members of large objects, by the first words of the objects.
         var tables: [Int: [JSONKeyName: Int]] = [:]
-        /// The way to the value of the last error.
-        var steps: [Step] = []
-        /// Its line: the number, where it begins, and how far it has been read.
-        var line = (end: 0, number: 1, start: 0)
+        /// The children of large containers, and where the lines begin, for errors.
+        var children: [Int: [Int]] = [:]
+        var lines: [Int] = []
+        /// The place of the text in the body that it is a part of.
+        var origin = (line: 0, column: 0, byte: 0)
         /// The last object whose superclass has no member, for which a null is decoded, and that member's key.
         var absent: (object: Int, key: any CodingKey)?
     }
@@ -35,6 +36,8 @@ final class JSONRun {
     /// The path of the string whose text is decoded, or nothing.
     let prefix: [any CodingKey]
     let reads: JSONReads?
+    /// What precedes the text in the body that it is a part of, for the places in errors; or `nil`.
+    let before: Data?
 
     /// - Parameters:
     ///   - bytes: A validated text, which must exist as long as the run, or until ``keepBytes()``.
@@ -43,15 +46,18 @@ final class JSONRun {
     ///   - root: The word of the outermost value that is decoded, with which paths begin.
     ///   - prefix: The path of the string whose text it is.
     ///   - reads: What is read, or `nil` if nobody asks for it.
+    ///   - before: What precedes the text in the body that it is a part of.
     init(
         _ bytes: UnsafeRawBufferPointer,
         _ index: consuming JSONIndex,
         _ options: LosslessJSONDecoder,
         root: Int = 0,
         prefix: [any CodingKey] = [],
-        reads: JSONReads? = nil
+        reads: JSONReads? = nil,
+        after before: Data? = nil
     ) {
         self.index = index
+        self.before = before
         (self.options, self.root, self.prefix, self.reads) = (options, root, prefix, reads)
         keepsNames = options.keys.isTrivial
         state = .allocate(capacity: 1)

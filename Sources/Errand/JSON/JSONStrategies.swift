@@ -25,7 +25,7 @@ public enum JSONDateStrategy: Sendable, Hashable {
     public static func formatted(_ formatter: DateFormatter) -> JSONDateStrategy {
         .custom(
             JSONFormat { value in
-                value.string.flatMap(formatter.date(from:))
+                formatter.date(from: try value.required(.string, value.string))
             } encoding: { date in
                 .string(formatter.string(from: date))
             }
@@ -92,8 +92,8 @@ public final class JSONFormat<Value: Sendable>: Sendable, Hashable {
     /// Creates a format.
     ///
     /// - Parameters:
-    ///   - decoding: Returns the value of a JSON value, or `nil` if that is not in the format; its errors reach the caller of the
-    ///     decoder unchanged.
+    ///   - decoding: Returns the value of a JSON value, or `nil` if that is not in the format, as is a `DecodingError`; other errors
+    ///     reach the caller of the decoder unchanged.
     ///   - encoding: Returns the JSON of a value; its errors reach the caller of the encoder unchanged.
     public init(
         _ decoding: @escaping @Sendable (JSONValue) throws -> Value?,

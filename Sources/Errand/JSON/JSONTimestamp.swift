@@ -15,8 +15,8 @@ enum JSONTimestamp {
         return time.text("%Y-%m-%dT%T") + (milliseconds ? ".\(fraction)Z" : "Z")
     }
 
-    /// Returns the date of a text, or `nil` if the text is not a date-time as defined by RFC 3339, section 5.6; the colon of the
-    /// offset may be missing.
+    /// Returns the date of a text, or `nil` if the text is not a date-time as defined by RFC 3339, section 5.6; the colon or the
+    /// minutes of the offset may be missing.
     static func date(from text: String) -> Date? {
         var reader = DateReader(text.utf8)
         guard reader.read("%Y-%m-%d"), reader.take(UInt8(ascii: "T")) || reader.take(0x20), reader.read("%T"),
@@ -40,8 +40,10 @@ enum JSONTimestamp {
         if reader.take(UInt8(ascii: "Z")) { return 0 }
         let isWest = reader.take(UInt8(ascii: "-"))
         guard isWest || reader.take(UInt8(ascii: "+")), let hours = reader.number(2) else { return nil }
-        _ = reader.take(UInt8(ascii: ":"))
-        guard let minutes = reader.number(2), hours < 24, minutes < 60 else { return nil }
+        // PostgreSQL omits the minutes.
+        let isShort = reader.rest.isEmpty
+        if !isShort { _ = reader.take(UInt8(ascii: ":")) }
+        guard let minutes = isShort ? 0 : reader.number(2), hours < 24, minutes < 60 else { return nil }
         return (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
     }
 }

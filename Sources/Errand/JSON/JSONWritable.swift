@@ -74,15 +74,13 @@ extension JSONNumber {
 extension Date {
     func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool {
         guard let value = try draft.options.dates.value(for: self) else { throw draft.invalid(self, step) }
-        draft.text.write(value)
-        return true
+        return try value.write(to: draft, step)
     }
 }
 
 extension Data {
     func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool {
-        draft.text.write(try draft.options.data.value(for: self))
-        return true
+        try draft.options.data.value(for: self).write(to: draft, step)
     }
 }
 
@@ -95,15 +93,19 @@ extension URL {
 
 extension JSONValue {
     func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool {
-        if case .object(let members) = self, draft.nextFilter != nil { return try members.write(to: draft, step) }
-        draft.text.write(self)
-        return true
+        switch self {
+        case .object(let members) where draft.arrangesTrees: return try members.write(to: draft, step)
+        case .array(let elements) where draft.arrangesTrees: return try elements.write(to: draft, step)
+        default:
+            draft.text.write(self)
+            return true
+        }
     }
 }
 
 extension JSONObject {
     func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool {
-        guard draft.nextFilter != nil else { return try JSONValue.object(self).write(to: draft, step) }
+        guard draft.arrangesTrees else { return try JSONValue.object(self).write(to: draft, step) }
         return try draft.value(step) { id in
             draft.open(.object, id)
             for (name, value) in withoutRepetitions {
@@ -150,7 +152,11 @@ extension Dictionary: JSONWritable where Key: Encodable, Value: Encodable {
         let members = map { (name: Self.name($0.key), value: $0.value) }.sortedUnspecialized { $0.name < $1.name }
         return try draft.value(step) { id in
             draft.open(.object, id)
-            for (name, value) in members { try draft.writeMember(named: name) { try draft.write(value, $0) } }
+            // The keys of a type, unlike texts and numbers, are converted as keys are.
+            let isType = Key.self != String.self && Key.self != Int.self
+            for (name, value) in members {
+                try draft.writeMember(named: name, isKey: isType) { try draft.write(value, $0) }
+            }
         }
     }
 

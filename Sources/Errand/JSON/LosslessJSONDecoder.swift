@@ -75,10 +75,11 @@ public struct LosslessJSONDecoder: Sendable {
         _ type: T.Type,
         from data: Data,
         maximumDepth: Int = JSONDepth.standard,
-        noting reads: JSONReads? = nil
+        noting reads: JSONReads? = nil,
+        after before: Data? = nil
     ) throws -> T {
         let indexed = try JSONIndexed.make(data, maximumDepth: maximumDepth)
-        return try decode(type, 0, of: indexed, noting: reads) ?? { throw JSONError(.unexpectedEnd) }()
+        return try decode(type, 0, of: indexed, noting: reads, after: before) ?? { throw JSONError(.unexpectedEnd) }()
     }
 
     /// Decodes a value of a text, or returns `nil` if another decoding has taken its index.
@@ -86,11 +87,12 @@ public struct LosslessJSONDecoder: Sendable {
         _ type: T.Type,
         _ word: Int,
         of indexed: JSONIndexed,
-        noting reads: JSONReads? = nil
+        noting reads: JSONReads? = nil,
+        after before: Data? = nil
     ) throws -> T? {
         try indexed.text.withUnsafeBytes { bytes in
             guard let index = indexed.take() else { return nil }
-            var run = JSONRun(bytes, index, self, root: word, reads: reads)
+            var run = JSONRun(bytes, index, self, root: word, reads: reads, after: before)
             defer { if !isKnownUniquelyReferenced(&run) { run.keepBytes() } }
             let value = try run.decode(type, word)
             reads?.finish(run)

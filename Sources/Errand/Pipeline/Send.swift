@@ -152,6 +152,7 @@ final class Send: Sendable {
         guard var error = error as? NetworkError else { return error }
         error.details.value.method = error.method ?? (error.reason == .invalidMethod ? nil : latestContext.method)
         error.details.value.requestName = context.typeName
+        if error.response != nil { error.details.value.decoder = prepared?.decoder }
         return error
     }
 }

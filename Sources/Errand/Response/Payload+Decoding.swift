@@ -17,7 +17,7 @@ extension Payload {
                 if path.isPayload, let (index, word) = indexed, let model = try own.decode(type, word, of: index) {
                     return model
                 }
-                return try own.decode(type, from: value)
+                return try own.decode(type, from: value, after: before(value))
             }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             if let foundation = decoder as? JSONDecoder {
@@ -32,6 +32,14 @@ extension Payload {
             }
             throw NetworkError(.model(type: String(describing: type), detail: detail), underlying: error)
         }
+    }
+
+    /// What precedes a value in the body, or `nil` if the value is not a part of it.
+    private func before(_ value: Data) -> Data? {
+        let offset = root.withUnsafeBytes { root in
+            value.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) &- UInt(bitPattern: root.baseAddress) }
+        }
+        return offset < root.count ? root.prefix(Int(offset)) : nil
     }
 
     /// Why there is nothing to decode, and what to do, or `nil` if there is something.
@@ -69,7 +77,7 @@ extension NetworkError {
     /// - Parameters:
     ///   - type: The type to decode.
     ///   - path: The path from the body to the value.
-    ///   - decoder: The decoder, or `nil` for a `JSONDecoder`.
+    ///   - decoder: The decoder, or `nil` for that of the request's service or config.
     /// - Returns: The value, or `nil` if the error has no response.
     /// - Throws: ``NetworkError`` if the body is not JSON, was longer than ``maximumBodyByteCount``, or does not fit; or an
     ///   error of the type's own `init(from:)`.
@@ -80,7 +88,7 @@ extension NetworkError {
     ) throws -> T? {
         guard let response else { return nil }
         var payload = Payload(response.body)
-        if let decoder { payload.decoder = decoder }
+        if let decoder = decoder ?? details.value.decoder { payload.decoder = decoder }
         return try payload.decode(type, at: path)
     }
 }

@@ -138,4 +138,17 @@ import Testing
         #expect(throws: NetworkError.self) { try error.decode(Int.self, at: "none") }
         #expect(try NetworkError(.deadlineExceeded(.zero)).decode(Int.self) == nil)
     }
+
+    @Test func theBodyOfAnErrorIsDecodedByTheDecoderOfTheConfig() async throws {
+        struct Problem: Decodable { var errorCode: Int }
+        var (config, decoder) = (NetworkConfig.test, LosslessJSONDecoder())
+        decoder.keys = .snakeCase
+        config.decoder = decoder
+        let rig = Rig(config: config) { _ in .json(#"{"error_code":5}"#, status: 500) }
+        let error = try #require(
+            await #expect(throws: NetworkError.self) { try await rig.agent.send(GetNumber(number: 1)) }
+        )
+        #expect(try error.decode(Problem.self)?.errorCode == 5)
+        #expect(throws: NetworkError.self) { try error.decode(Problem.self, decoder: LosslessJSONDecoder()) }
+    }
 }

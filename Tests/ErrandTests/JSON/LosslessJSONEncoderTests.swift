@@ -265,7 +265,7 @@ import Testing
                 try container.encode([3], forKey: .c)
             }
         }
-        #expect(try compact([Twice()])?.description == #"[{"a":1,"c":[3]}]"#)
+        #expect(try compact([Twice()])?.description == #"[{"a":1,"b":"b","c":[3]}]"#)
         #expect(try JSONValue(encoding: Twice()).description == #"{"a":1,"b":null,"c":[3]}"#)
     }
 
@@ -362,6 +362,83 @@ import Testing
         #expect(throws: DecodingError.self) { try decoder.decode([Date].self, from: Data(#"["1970-01-01"]"#.utf8)) }
         encoder.dates = .secondsSinceReferenceDate
         #expect(try encoder.encode([model.date]) == JSONEncoder().encode([model.date]))
+    }
+
+    /// A key of a test.
+    private enum Name: String, CodingKey { case first, second, third }
+
+    private struct Written: Encodable {
+        let write: (any Encoder) throws -> Void
+        func encode(to encoder: any Encoder) throws { try write(encoder) }
+    }
+
+    @Test func whatWasWrittenInOnePlaceIsContinued() throws {
+        func text(_ write: @escaping (any Encoder) throws -> Void) throws -> String {
+            String(decoding: try LosslessJSONEncoder().encode(Written(write: write)), as: UTF8.self)
+        }
+        let flat = try text {
+            var value = $0.singleValueContainer()
+            try value.encode(["a": 1, "b": 2])
+            var object = $0.container(keyedBy: Name.self)
+            try object.encode(9, forKey: .first)
+        }
+        #expect(flat == #"{"a":1,"b":2,"first":9}"#)
+        let list = try text {
+            var value = $0.singleValueContainer()
+            try value.encode([1, 2])
+            var list = $0.unkeyedContainer()
+            #expect(list.count == 2)
+            try list.encode(3)
+        }
+        #expect(list == "[1,2,3]")
+        let nested = try text {
+            var object = $0.container(keyedBy: Name.self)
+            try object.encode(["a": 1], forKey: .second)
+            for (key, number) in [(Name.first, 1), (.second, 2), (.first, 3)] {
+                var inner = object.nestedContainer(keyedBy: JSONCodingKey.self, forKey: key)
+                try inner.encode(number, forKey: JSONCodingKey(intValue: number))
+                var list = object.nestedUnkeyedContainer(forKey: .third)
+                try list.encode(number)
+            }
+        }
+        #expect(nested == #"{"first":{"1":1,"3":3},"third":[1,2,3],"second":{"a":1,"2":2}}"#)
+        #expect(throws: EncodingError.self) {
+            try text {
+                var value = $0.singleValueContainer()
+                try value.encode(1)
+                try value.encode(2)
+            }
+        }
+    }
+
+    @Test func sortedKeysAreThoseOfTreesToo() throws {
+        var encoder = LosslessJSONEncoder()
+        encoder.sortsKeys = true
+        let tree: JSONValue = ["b": [["d": 1, "c": 2]], "a": 2, "a\n": 3, "a\"": 4]
+        let sorted = #"{"a":2,"a\n":3,"a\"":4,"b":[{"c":2,"d":1}]}"#
+        #expect(try String(decoding: encoder.encode(tree), as: UTF8.self) == sorted)
+        #expect(try String(decoding: encoder.encode(["x": tree]), as: UTF8.self) == #"{"x":\#(sorted)}"#)
+    }
+
+    @Test func keysOfATypeAreConvertedInADictionary() throws {
+        enum Key: String, Codable, CodingKeyRepresentable { case firstName }
+        var encoder = LosslessJSONEncoder()
+        encoder.keys = .snakeCase
+        #expect(try String(decoding: encoder.encode([Key.firstName: 1]), as: UTF8.self) == #"{"first_name":1}"#)
+        #expect(try String(decoding: encoder.encode(["firstName": 1]), as: UTF8.self) == #"{"firstName":1}"#)
+    }
+
+    @Test func membersThatOccurTwiceAreWrittenInLinearTime() {
+        expectLinear(500) { count in
+            _ = try? LosslessJSONEncoder().encode(
+                Written {
+                    var object = $0.container(keyedBy: JSONCodingKey.self)
+                    for number in 0..<2 * count {
+                        try object.encode(number, forKey: JSONCodingKey(intValue: number % count))
+                    }
+                }
+            )
+        }
     }
 
     @Test func agreesWithFoundationsEncoder() throws {

@@ -352,4 +352,62 @@ import Testing
         let paths = reads.unread.map { $0.map(\.stringValue).joined(separator: ".") }
         #expect(paths == ["new", "old", "addresses.Index 0.zip", "addresses.Index 1.zip"])
     }
+
+    @Test func aDateOfAFormatterIsMissingOrOfAnotherTypeAsAnyOther() throws {
+        let formatter = DateFormatter()
+        formatter.dateFormat = "yyyy"
+        func error(_ text: String, _ dates: JSONDateStrategy) throws -> DecodingError {
+            try #require(throws: DecodingError.self) { try decode([Date].self, text) { $0.dates = dates } }
+        }
+        guard case .valueNotFound = try error("[null]", .formatted(formatter)),
+            case .typeMismatch = try error("[5]", .formatted(formatter)),
+            case .dataCorrupted(let context) = try error(
+                #"["x"]"#,
+                .custom(
+                    JSONFormat {
+                        try $0.decode(Date.self)
+                    } encoding: { _ in
+                        .null
+                    }
+                )
+            )
+        else {
+            Issue.record("other errors")
+            return
+        }
+        #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
+    }
+
+    @Test func thePlaceOfAMistakeIsThatInTheBody() throws {
+        let text = "{\n \"code\": 0,\n \"data\": {\"users\":\n [{\"id\": 1},\n {\"id\": \"x\"}], \"n\": \"y\"}}"
+        struct User: Decodable { let id: Int }
+        struct All: Decodable { let users: [User] }
+        let payload = Payload(Data(text.utf8))
+        for _ in 0..<2 {
+            for (type, path) in [
+                (All.self as any Decodable.Type, "data"), ([User].self, "data.users"), (Int.self, "data.n"),
+            ] {
+                let error = try #require(throws: NetworkError.self) {
+                    _ = try payload.decode(type, at: JSONPath(stringLiteral: path))
+                }
+                let place = type == Int.self ? "in line 5, column 22 (byte 67)" : "in line 5, column 10 (byte 55)"
+                #expect("\(error.underlying as Any)".contains(place), "\(path): \(error.underlying as Any)")
+            }
+        }
+    }
+
+    @Test func mistakesInAnyOrderTakeLinearTime() {
+        struct Tried: Decodable {
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: JSONCodingKey.self)
+                for key in container.allKeys.reversed() where (try? container.decode(Int.self, forKey: key)) == nil {
+                    _ = try container.decode(String.self, forKey: key)
+                }
+            }
+        }
+        expectLinear(200) { count in
+            let members = (0..<count).map { #""member\#($0)":"value""# }.joined(separator: ",\n")
+            #expect(throws: Never.self) { try decode(Tried.self, "{\(members)}") }
+        }
+    }
 }
