@@ -302,21 +302,13 @@ final class CurlHandle {
         list = nil
         fields = Array(request.headers)
         self.content = content
-        for field in request.headers.withOneCookieLine {
+        for field in request.fields(userAgent: configuration.userAgent) {
             // A field without a value ends in a semicolon (CURLOPT_HTTPHEADER).
             add(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         if !request.headers.contains("Accept") { add("Accept:") }
-        if !request.headers.contains("Accept-Encoding"), !ContentDecoder.names.isEmpty {
-            add("Accept-Encoding: \(ContentDecoder.names.joined(separator: ", "))")
-        }
-        if !request.headers.contains("User-Agent"), let userAgent = configuration.userAgent {
-            add("User-Agent: \(userAgent)")
-        }
         // libcurl would state the type of a form.
-        if content != .none, !request.headers.contains("Content-Type") {
-            add(content == .empty ? "Content-Type:" : "Content-Type: application/octet-stream")
-        }
+        if content == .empty, !request.headers.contains("Content-Type") { add("Content-Type:") }
         if content == .some { add("Expect:") }
         set(ErrandCurlOptionHTTPHeader, list)
     }
@@ -411,16 +403,6 @@ final class CurlHandle {
 extension OutgoingRequest {
     /// Whether sending the body takes so long that a response may arrive before its end.
     fileprivate var isLarge: Bool { body.byteCount.map { $0 > 64 << 10 } ?? true }
-}
-
-extension HTTPHeaders {
-    /// The fields with their cookies joined into one line (RFC 6265, section 5.4).
-    fileprivate var withOneCookieLine: HTTPHeaders {
-        guard values(for: "Cookie").count > 1 else { return self }
-        var copy = self
-        copy["Cookie"] = self["Cookie"]
-        return copy
-    }
 }
 
 extension String {

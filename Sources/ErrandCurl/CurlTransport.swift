@@ -39,6 +39,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// The client certificate, the user of the proxy, the Unix socket and the addresses of hosts, without keys and passwords.
     public let identity: String
+    private let userAgent: String?
 
     /// Creates a transport with the default configuration, which keeps its connections as long as it lives.
     public convenience init() { self.init(valid: Configuration()) }
@@ -53,7 +54,7 @@ public final class CurlTransport: StoppableTransport {
     }
 
     private init(valid configuration: Configuration) {
-        identity = configuration.identity
+        (identity, userAgent) = (configuration.identity, configuration.userAgent)
         let limit = max(1, configuration.maximumConnectionsPerHost)
         guard errand_curl_missing() == nil, let tls = CurlTLS(configuration) else {
             loops = nil
@@ -110,6 +111,9 @@ public final class CurlTransport: StoppableTransport {
             exchange.stop()
         }
     }
+
+    /// Returns the header fields of a request with those that libcurl and the transport add.
+    package func sentFields(of request: OutgoingRequest) -> HTTPHeaders? { request.allFields(userAgent: userAgent) }
 }
 
 extension CurlTransport.Configuration {

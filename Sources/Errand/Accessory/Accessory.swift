@@ -11,6 +11,30 @@ public protocol Accessory: Sendable {
     ///   - context: The send. Its ``RequestContext/url`` is `nil` until the URL is formed.
     ///   - event: The event.
     func request(_ context: RequestContext, did event: AccessoryEvent)
+
+    /// Receives an exchange when it has ended, if ``exchangeBodyLimit`` is not `nil`.
+    ///
+    /// It is called before the send goes on, and not for a response from the cache. The exchange of a revalidation in the
+    /// background has the context of that, which belongs to no other event than its ``AccessoryEvent/didRevalidate(_:)``.
+    ///
+    /// - Parameters:
+    ///   - context: The send. Its URL is that of the send's first request.
+    ///   - exchange: The exchange, with values that may be secret.
+    func request(_ context: RequestContext, exchanged exchange: Exchange)
+
+    /// The number of bytes of each body that the accessory needs of an exchange, or `nil` if it needs no exchanges.
+    ///
+    /// It is read once for each send. If several accessories need exchanges, each receives the bytes of the one that needs most.
+    /// The bodies of downloads and streams, and those that are read while they are sent, are not included. The default is `nil`.
+    var exchangeBodyLimit: Int? { get }
+}
+
+extension Accessory {
+    /// Ignores the exchange.
+    public func request(_ context: RequestContext, exchanged exchange: Exchange) {}
+
+    /// The default: `nil`, so that no exchange is observed.
+    public var exchangeBodyLimit: Int? { nil }
 }
 
 /// An event of a send.
@@ -69,14 +93,32 @@ struct AccessoryChain: Sendable {
     private let accessories: [any Accessory]
     /// Whether progress is reported for small bodies, too.
     let observesSmallBodies: Bool
+    /// Those that need the exchanges.
+    private let observers: [any Accessory]
+    /// The number of bytes of a body that an exchange has, or `nil` if exchanges are not observed.
+    let exchangeBodyLimit: Int?
 
     init(_ accessories: [any Accessory]) {
         self.accessories = accessories
         observesSmallBodies = accessories.contains { $0 is any SmallBodyObserver }
+        observers = accessories.filter { $0.exchangeBodyLimit != nil }
+        exchangeBodyLimit = observers.compactMap(\.exchangeBodyLimit).max()
+    }
+
+    /// Creates the chain of work that belongs to no send alone: its own accessories, and those that need a send's exchanges.
+    init(_ accessories: [any Accessory], exchangesOf other: AccessoryChain) {
+        self.accessories = accessories
+        observesSmallBodies = accessories.contains { $0 is any SmallBodyObserver }
+        (observers, exchangeBodyLimit) = (other.observers, other.exchangeBodyLimit)
     }
 
     var isEmpty: Bool { accessories.isEmpty }
     var names: [String] { accessories.map { String(describing: type(of: $0)) } }
+
+    /// Passes an exchange to the accessories that need it.
+    func notify(_ exchange: Exchange, of context: RequestContext) {
+        for observer in observers { observer.request(context, exchanged: exchange) }
+    }
 
     /// Notifies the accessories of an event in the background, never on a caller's actor.
     ///

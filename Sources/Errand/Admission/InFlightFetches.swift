@@ -80,7 +80,8 @@ final class InFlightFetches: Sendable {
         let id = own.id
         // Events go to all subscribers, and no subscriber's deadline ends the fetch.
         let prepared = PreparedRequest(prepared) { parts in
-            parts.accessories = AccessoryChain([Relay(fetches: self, key: key, id: id)])
+            let relay = Relay(fetches: self, key: key, id: id)
+            parts.accessories = AccessoryChain([relay], exchangesOf: parts.accessories)
             (parts.deadline, parts.isPassing, parts.stop) = (nil, isPassing, own.stop)
         }
         Task {

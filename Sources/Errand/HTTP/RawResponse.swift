@@ -105,9 +105,13 @@ struct ExchangeTiming: Sendable, Hashable {
     /// The connection of the last exchange, or `nil` if the transport does not know it.
     let connection: Shared<ConnectionMetrics>?
 
+    /// The time of the request.
+    var start: Date
+
     /// Adds the time that earlier exchanges took since `start`.
     mutating func begin(at start: Duration, ended end: Duration) {
         let before = (end - start) - total
+        self.start -= before.timeInterval
         firstByte = firstByte.map { $0 + before }
         total += before
     }

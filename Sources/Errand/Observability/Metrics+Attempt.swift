@@ -12,6 +12,7 @@ extension Metrics.Attempt: SafeDescription {
 
     init(_ timing: ExchangeTiming, origin: Origin, url: URL, path: DeclaredPath?) {
         self.init(
+            start: timing.start,
             firstByte: timing.firstByte,
             transfer: timing.transfer,
             total: timing.total,

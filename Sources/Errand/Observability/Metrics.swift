@@ -7,6 +7,8 @@ public import Foundation
 public struct Metrics: Sendable, Hashable {
     /// The times of one attempt.
     public struct Attempt: Sendable, Hashable {
+        /// The time when the attempt began, by the system's clock; `nil` if no response arrived.
+        public var start: Date?
         /// The time from the request, before redirects, to the final header section.
         ///
         /// `nil` if none arrived, or if the transport does not measure it.
@@ -36,6 +38,7 @@ public struct Metrics: Sendable, Hashable {
 
         /// Creates the times of an attempt; `nil` for what did not happen, and an empty origin if it is not known.
         public init(
+            start: Date? = nil,
             firstByte: Duration? = nil,
             transfer: Duration? = nil,
             total: Duration,
@@ -44,6 +47,7 @@ public struct Metrics: Sendable, Hashable {
             statusCode: Int? = nil,
             connection: ConnectionMetrics? = nil
         ) {
+            self.start = start
             self.firstByte = firstByte
             self.transfer = transfer
             self.total = total
@@ -54,6 +58,8 @@ public struct Metrics: Sendable, Hashable {
         }
     }
 
+    /// The time when the send started, by the system's clock; `nil` until the model was made.
+    public var start: Date?
     /// The time from the start of the send until the model was made.
     public var total: Duration = .zero
     /// The time spent waiting for send gates and for permits of the throttle, over all attempts.

@@ -3,47 +3,76 @@ internal import Foundation
 extension OutgoingRequest {
     /// Returns the request as a curl command line that can be shared.
     ///
-    /// It has the path as the request declares it, and only values whose names are listed as harmless.
+    /// It has the path as the request declares it, and only values whose names are listed as harmless; to send it, replace each
+    /// mask. With `nil`, it has every value, and sends the same request as it is printed.
     ///
-    /// To send it, replace each mask. The body of a file is read from the file, whose path is shown. A text in parentheses
-    /// without quotes, which a shell rejects, describes what cannot be part of the line:
+    /// The body of a file is read from the file, whose path is shown. A text in parentheses without quotes, which a shell
+    /// rejects, describes what cannot be part of the line:
     ///
     /// - a body that is made while it is sent, such as a multipart form
-    /// - a body that is neither JSON nor a URL-encoded form
+    /// - a body that is neither JSON nor a URL-encoded form, or that is not text if every value is shown
     /// - a body or another argument with control characters, which a terminal must not execute
     ///
-    /// - Parameter secrets: The names whose values are shown.
-    /// - Returns: One line. Every argument is quoted for a POSIX shell.
-    public func curl(hiding secrets: Secrets = Secrets()) -> String {
+    /// - Parameter secrets: The names whose values are shown, or `nil` for all values, which must not be shared.
+    /// - Returns: One line, except for a body with line breaks. Every argument is quoted for a POSIX shell.
+    public func curl(hiding secrets: Secrets? = Secrets()) -> String {
         var words = ["curl"]
+        let headers = headers.filter { secrets != nil || !Self.setByTransport($0.name) }
         if method == .head {
             words.append("--head")
         } else if method != .get {
             let isToken = method.rawValue.utf8.allSatisfy(\.isTokenCharacter)
             words += ["-X", isToken ? quoted(method.rawValue) : "(a method that is not valid)"]
         }
-        words.append(quoted(notes.declared.map { secrets.redacted(url, path: $0.shown) } ?? secrets.redacted(url)))
+        if secrets == nil { words += exactly(headers) }
+        words.append(quoted(secrets.map(shownURL) ?? url.withoutFragment.absoluteString))
         for field in headers {
-            let value = secrets.redacted(field.value, of: field.name)
+            let value = secrets?.redacted(field.value, of: field.name) ?? field.value
             // For curl, a field that ends in a colon is one to omit.
             let line = value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
             // A shell would execute a name with a parenthesis or a line break.
             let name = field.name.utf8.allSatisfy(\.isTokenCharacter) ? field.name : "a field"
             words += ["-H", line.isPrintable ? quoted(line) : "(\(name) with control characters)"]
         }
-        if !body.isEmpty {
+        if !body.isEmpty || secrets == nil && statesLength {
             words += arguments(hiding: secrets)
         }
         return words.joined(separator: " ")
     }
 
+    /// The options without which curl would change the URL, or add header fields.
+    private func exactly(_ headers: [HTTPHeaders.Field]) -> [String] {
+        let text = url.absoluteString
+        var words: [String] = []
+        if text.contains(where: "[]{}".contains) { words.append("--globoff") }
+        if text.contains("/.") { words.append("--path-as-is") }
+        let added = ["Accept", "User-Agent"] + (statesLength || !body.isEmpty ? ["Content-Type"] : [])
+        for name in added where !headers.contains(where: { $0.name.isSameFieldName(as: name) }) {
+            words += ["-H", "'\(name):'"]
+        }
+        return words
+    }
+
+    /// Whether a length of 0 is stated (RFC 9110, section 8.6).
+    private var statesLength: Bool { [.post, .put, .patch].contains(method) }
+
+    /// Whether curl sets a header field itself.
+    private static func setByTransport(_ name: String) -> Bool {
+        reservedHeaders.contains { $0.isSameFieldName(as: name) }
+    }
+
     /// The option for the body and its value.
-    private func arguments(hiding secrets: Secrets) -> [String] {
+    private func arguments(hiding secrets: Secrets?) -> [String] {
         let type = headers["Content-Type"].flatMap(MediaType.init)
         switch body {
-        case .empty: return []
+        case .empty: return ["--data-raw", "''"]
         case .data(let data):
-            guard let text = secrets.redactedText(data, mediaType: type), text.isPrintable else {
+            let text = secrets.map { $0.redactedText(data, mediaType: type) } ?? String(validating: data, as: UTF8.self)
+            // Within quotes, line breaks and tabs stand for themselves.
+            let isPrintable = { (scalar: Unicode.Scalar) in
+                !scalar.breaksLines || secrets == nil && (scalar == "\n" || scalar == "\t")
+            }
+            guard let text, text.unicodeScalars.allSatisfy(isPrintable) else {
                 return ["--data-binary", "(\(data.count) bytes)"]
             }
             return ["--data-raw", quoted(text)]

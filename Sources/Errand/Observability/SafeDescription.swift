@@ -50,7 +50,7 @@ extension OutgoingBody: SafeDescription {
 extension OutgoingRequest: SafeDescription {
     /// Method, host and declared path, names of header fields, and the size of the body.
     public var description: String {
-        "\(method) \(url.origin.authority)\(notes.declared?.shown ?? "") \(headers) \(body)"
+        "\(method) \(place) \(headers) \(body)"
     }
 }
 

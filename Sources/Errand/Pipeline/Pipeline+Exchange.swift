@@ -69,16 +69,24 @@ extension Pipeline {
         let options = prepared.transportOptions
         let slot = prepared.stop.slot()
         defer { slot.clear() }
-        let received: TransportResponse
-        if prepared.reportsUpload(of: outgoing) {
-            received = try await prepared.reportingUpload(of: outgoing) { outgoing in
-                try await transport.send(outgoing, options: options, stop: slot)
+        let observed = ObservedExchange(outgoing, of: prepared, record, after: redirects, in: self)
+        do {
+            var received: TransportResponse
+            if prepared.reportsUpload(of: outgoing) {
+                received = try await prepared.reportingUpload(of: outgoing) { outgoing in
+                    try await transport.send(outgoing, options: options, stop: slot)
+                }
+            } else {
+                received = try await transport.send(outgoing, options: options, stop: slot)
             }
-        } else {
-            received = try await transport.send(outgoing, options: options, stop: slot)
-        }
-        return try await prepared.read(received, to: outgoing, after: redirects, on: timeline) {
-            timeline.now() - began
+            observed?.didReceive(&received)
+            let (sent, hops) = (outgoing, redirects)
+            let response = try await prepared.read(received, to: sent, after: hops, on: timeline, since: began)
+            observed?.end(response.notes.value.bodyFailure)
+            return response
+        } catch {
+            observed?.end(error)
+            throw error
         }
     }
 

@@ -10,7 +10,7 @@ extension PreparedRequest {
     ///   - outgoing: The request that was sent.
     ///   - redirects: The redirects that led to the request.
     ///   - timeline: The clock of the agent.
-    ///   - elapsed: Returns the time since the request.
+    ///   - began: The time of the request.
     /// - Returns: The response for the following stages, with the bytes in memory.
     /// - Throws: ``NetworkError``, an error of the receiver, or `CancellationError`.
     func read(
@@ -18,19 +18,22 @@ extension PreparedRequest {
         to outgoing: OutgoingRequest,
         after redirects: [Redirect],
         on timeline: Timeline,
-        elapsed: () -> Duration
+        since began: Duration
     ) async throws -> RawResponse {
+        func raw(_ bytes: Data) -> RawResponse {
+            RawResponse(response, response.statusCode, bytes, to: outgoing, after: redirects, timeline, began)
+        }
         let isTaken = receiver != nil && accepts(response, to: outgoing)
         guard let receiver, isTaken && takesAccepted(response) || receiver.takesRejected(response) else {
             if let bytes = wholeBody(of: response) {
-                return RawResponse(response, response.statusCode, bytes, to: outgoing, after: redirects, elapsed())
+                return raw(bytes)
             }
             let body = try await content(of: response, to: outgoing, isTaken: isTaken, on: timeline)
-            var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, after: redirects, elapsed())
+            var read = raw(body.bytes)
             if let failure = body.failure { read.notes.value.bodyFailure = failure }
             return read
         }
-        return try await receive(response, by: receiver, to: outgoing, after: redirects, elapsed: elapsed)
+        return try await receive(response, by: receiver, to: outgoing, after: redirects, on: timeline, since: began)
     }
 
     /// Lets a receiver take the body of a response.
@@ -40,7 +43,8 @@ extension PreparedRequest {
         by receiver: any BodyReceiver,
         to outgoing: OutgoingRequest,
         after redirects: [Redirect],
-        elapsed: () -> Duration
+        on timeline: Timeline,
+        since began: Duration
     ) async throws -> RawResponse {
         var report: BodyReceiver.ProgressReport?
         if !accessories.isEmpty {
@@ -54,7 +58,7 @@ extension PreparedRequest {
         // A stream may be interrupted, or last for hours.
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
         let status = try await receiver.receive(response, head, to: outgoing, of: self, report: report)
-        return RawResponse(response, status, Data(), to: outgoing, after: redirects, elapsed())
+        return RawResponse(response, status, Data(), to: outgoing, after: redirects, timeline, began)
     }
 
     /// Reads a body into memory; if the response is rejected by its header section, as much as can be received and decoded.
@@ -138,8 +142,10 @@ extension RawResponse {
         _ body: Data,
         to request: OutgoingRequest,
         after redirects: [Redirect],
-        _ elapsed: Duration
+        _ timeline: Timeline,
+        _ began: Duration
     ) {
+        let elapsed = timeline.now() - began
         let times = response.timings
         self.init(response, status, body, to: request, after: redirects)
         notes.value.method = request.method
@@ -148,7 +154,8 @@ extension RawResponse {
             transfer: times.headersReceivedMoment.flatMap { start in times.finishedMoment.map { $0 - start } },
             total: elapsed,
             statusCode: response.statusCode,
-            connection: response.sharedConnection
+            connection: response.sharedConnection,
+            start: timeline.date() - elapsed.timeInterval
         )
     }
 }

@@ -130,6 +130,7 @@ final class Send: Sendable {
         try checkTime(of: prepared, for: accepted.source)
         accepted.times.format = ended - began
         accepted.times.total = ended - started
+        accepted.times.start = timeline.date() - (ended - started).timeInterval
         accepted.times.formatting = formatting
     }
 

@@ -29,6 +29,8 @@ final class AttemptRecord: Sendable {
         var waiting = Duration.zero
     }
 
+    /// The number of the attempt, from 1.
+    let number: Int
     /// Whether the attempt uses the retry budget, and counts there as a retry.
     let isPaid: Bool
     /// The `Idempotency-Key` with which the request was sent before, or `nil` if the method needs none.
@@ -37,7 +39,8 @@ final class AttemptRecord: Sendable {
     let idempotencyKey: String?
     private let state = Lock(State())
 
-    init(isPaid: Bool, idempotencyKey: String? = nil) {
+    init(number: Int = 1, isPaid: Bool, idempotencyKey: String? = nil) {
+        self.number = number
         self.isPaid = isPaid
         self.idempotencyKey = idempotencyKey
     }

@@ -83,7 +83,7 @@ final class PreparedRequest: Sendable, ReceivedSend {
     convenience init(inBackground other: PreparedRequest, id: Int, timeline: Timeline) {
         self.init(other) { parts in
             parts.context.id = id
-            parts.accessories = AccessoryChain([])
+            parts.accessories = AccessoryChain([], exchangesOf: parts.accessories)
             parts.deadline = parts.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
             parts.userCheck = parts.userCheck.map { _ in UserCheck() }
             parts.pinnedCredential = parts.pinnedCredential.map(PinnedCredential.init(inBackground:))

@@ -24,7 +24,7 @@ struct RetryAttempts {
         self.prepared = prepared
         fallbacks = prepared.fallbacks[...]
         began = now
-        record = Self.firstRecord(of: prepared)
+        record = Self.firstRecord(of: prepared, number: 1)
     }
 
     /// Adds the earlier attempts and waits to the response's metrics.
@@ -57,11 +57,12 @@ struct RetryAttempts {
     mutating func beginAtNextURL(at now: Duration) {
         guard let next = fallbacks.popFirst() else { return }
         prepared = PreparedRequest(prepared, at: next)
-        begin(Self.firstRecord(of: prepared), at: now)
+        begin(Self.firstRecord(of: prepared, number: number + 1), at: now)
     }
 
     /// Returns the record of an attempt that is not a retry, or `nil` if it needs none.
-    private static func firstRecord(of prepared: PreparedRequest) -> AttemptRecord? {
-        prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
+    private static func firstRecord(of prepared: PreparedRequest, number: Int) -> AttemptRecord? {
+        let isNeeded = prepared.mayChangeOnItsWay || prepared.accessories.exchangeBodyLimit != nil
+        return isNeeded ? AttemptRecord(number: number, isPaid: false) : nil
     }
 }

@@ -89,7 +89,8 @@ struct RetryLoop: Sendable {
             try await wait(pause, after: error, of: attempts)
             let record = attempts.record
             let key = record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
-            attempts.begin(AttemptRecord(isPaid: isPaid, idempotencyKey: key), at: timeline.now())
+            let next = AttemptRecord(number: attempts.number + 1, isPaid: isPaid, idempotencyKey: key)
+            attempts.begin(next, at: timeline.now())
         }
     }
 

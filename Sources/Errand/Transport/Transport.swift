@@ -45,6 +45,13 @@ package protocol StoppableTransport: Transport {
         options: TransportOptions,
         stop: StopSlot?
     ) async throws -> TransportResponse
+
+    /// Returns all header fields that are sent for a request, except those for a proxy, or `nil` if the system adds some.
+    func sentFields(of request: OutgoingRequest) -> HTTPHeaders?
+}
+
+extension StoppableTransport {
+    package func sentFields(of request: OutgoingRequest) -> HTTPHeaders? { nil }
 }
 
 /// A transport of the user's own, which the cancellation of the send's child task ends.

@@ -1,0 +1,90 @@
+internal import Foundation
+
+/// A position in a distributed trace, as the `traceparent` and `tracestate` fields name it (W3C Trace Context, level 1).
+///
+/// A server that handles a traced request binds its own position while it sends others:
+///
+/// ```swift
+/// let received = TraceContext(traceparent: request.headers["traceparent"] ?? "")
+/// try await TraceContext.$current.withValue(received) { try await agent.send(GetStock()) }
+/// ```
+public struct TraceContext: Sendable, Hashable {
+    /// The position that requests continue, or `nil` if each send begins a trace of its own.
+    @TaskLocal public static var current: TraceContext?
+
+    /// The ID of the trace: 32 hexadecimal digits in lower case, not all 0.
+    public let traceID: String
+    /// The ID of the span: 16 hexadecimal digits in lower case, not all 0.
+    public let spanID: String
+    /// Whether the trace is recorded.
+    public let isSampled: Bool
+    /// The value of `tracestate`, passed on unchanged; empty for none.
+    public let state: String
+
+    /// Reads a position from the fields of a request; `nil` if the first value is not valid.
+    ///
+    /// - Parameters:
+    ///   - traceparent: The value of the field, such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
+    ///   - tracestate: The value of the field, if there is one.
+    public init?(traceparent: String, tracestate: String = "") {
+        let parts = traceparent.split(separator: "-", omittingEmptySubsequences: false)
+        let isValid = { (part: Substring, count: Int) in
+            part.utf8.count == count
+                && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        }
+        guard parts.count >= 4, zip(parts, [2, 32, 16, 2]).allSatisfy(isValid), parts[0] != "ff",
+            parts[0] != "00" || parts.count == 4, let flags = UInt8(parts[3], radix: 16),
+            parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })
+        else { return nil }
+        (traceID, spanID) = (String(parts[1]), String(parts[2]))
+        (isSampled, state) = (flags & 1 == 1, tracestate)
+    }
+
+    private init(traceID: String, isSampled: Bool, state: String) {
+        (self.traceID, self.isSampled, self.state) = (traceID, isSampled, state)
+        spanID = Self.digits(.random(in: 1 ... .max))
+    }
+
+    /// The value of the field `traceparent`.
+    public var traceparent: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
+
+    /// Returns the position of a new span within this one.
+    public func child() -> TraceContext { TraceContext(traceID: traceID, isSampled: isSampled, state: state) }
+
+    /// A new span of the trace that a send begins, the same for each of its attempts.
+    static func beginning(send: Int, isSampled: Bool) -> TraceContext {
+        let number = UInt64(truncatingIfNeeded: send) ^ process
+        return TraceContext(traceID: digits(process) + digits(number), isSampled: isSampled, state: "")
+    }
+
+    private static let process = UInt64.random(in: 1 ... .max)
+
+    private static func digits(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// An adapter that adds `traceparent` and `tracestate`, so that a server's traces show the requests of the client.
+///
+/// Each attempt is a span of its own within ``TraceContext/current``, or within a trace that the send begins. A field that the
+/// request has already is kept.
+public struct TraceContextAdapter: RequestAdapter {
+    private let isSampled: Bool
+
+    /// Creates the adapter.
+    ///
+    /// - Parameter isSampled: Whether traces that a send begins are recorded.
+    public init(isSampled: Bool = true) { self.isSampled = isSampled }
+
+    /// An empty scope: it adds no credential.
+    public func credentialScope(for context: RequestContext) -> String? { "" }
+
+    /// Adds the fields.
+    public func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
+        guard !request.headers.contains("traceparent") else { return }
+        let span = TraceContext.current?.child() ?? .beginning(send: context.id, isSampled: isSampled)
+        request.headers["traceparent"] = span.traceparent
+        if !span.state.isEmpty { request.headers["tracestate"] = span.state }
+    }
+}

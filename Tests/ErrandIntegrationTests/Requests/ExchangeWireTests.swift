@@ -1,0 +1,108 @@
+#if os(Linux)
+import ErrandCurl
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What an exchange says of a request is what a server receives.
+@Suite(.limit(seconds: 60))
+struct ExchangeWireTests {
+    private final class Log: Accessory {
+        let exchangeBodyLimit: Int? = 64
+        private let exchanges = Lock<[Exchange]>([])
+        var last: Exchange? { exchanges.withLock { $0.last } }
+        func request(_ context: RequestContext, did event: AccessoryEvent) {}
+        func request(_ context: RequestContext, exchanged exchange: Exchange) {
+            exchanges.withLock { $0.append(exchange) }
+        }
+    }
+
+    private func agent(_ server: MockServer, _ log: Log, _ transport: any Transport) -> Agent {
+        var config = NetworkConfig(baseURL: BaseURL(server.baseURL), accessories: [log], retryPolicy: .never)
+        config.environment = [:]
+        return Agent(config: config, transport: transport)
+    }
+
+    private static var transports: [any Transport] { [URLSessionTransport(), CurlTransport()] }
+
+    private static var requests: [GeneralRequest<JSONValueFormatter>] {
+        [
+            GeneralRequest("/a/.b/c?list[]=1&c={d}&token=x'y"),
+            GeneralRequest("/text").method(.post).body(.text("line 1\n\tit's line 2\n")).header("X-Empty", ""),
+            GeneralRequest("/json").method(.put).body(.json(["name": "Zoë", "secret": "$HOME `x`"])).header(
+                "Accept",
+                "*/*"
+            ),
+            GeneralRequest("/none").method(.delete).header("User-Agent", "test"),
+            GeneralRequest("/empty").method(.post),
+        ]
+    }
+
+    /// The fields of a message, without those whose value depends on the connection.
+    private func fields(_ headers: HTTPHeaders) -> [String: String] {
+        let others = headers.filter { !["connection", "keep-alive"].contains($0.name.lowercased()) }
+        return Dictionary(others.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" }
+    }
+
+    @Test(arguments: 0..<2) func theFieldsAreThoseThatTheServerReceives(_ place: Int) async throws {
+        let server = try MockServer { _ in .json("{}") }
+        defer { server.stop() }
+        let log = Log()
+        let agent = agent(server, log, Self.transports[place])
+        for request in Self.requests {
+            _ = try await agent.send(request)
+            let (exchange, received) = (try #require(log.last), try #require(server.requests.last))
+            #expect(exchange.isExact == (place == 1))
+            let (told, seen) = (fields(exchange.requestHeaders), fields(received.headers))
+            if exchange.isExact {
+                #expect(told == seen)
+            } else {
+                #expect(told.allSatisfy { seen[$0.key] == $0.value }, "\(told) and \(seen)")
+            }
+            #expect(exchange.statusCode == 200 && exchange.responseBody.bytes == Data("{}".utf8))
+            #expect(place == 0 || exchange.connection != nil && exchange.phases.firstByte != nil)
+        }
+    }
+
+    @Test(arguments: 0..<2) func theLineForCurlSendsTheSameRequest(_ place: Int) async throws {
+        let server = try MockServer { _ in .json("{}") }
+        defer { server.stop() }
+        let log = Log()
+        let agent = agent(server, log, Self.transports[place])
+        for request in Self.requests {
+            _ = try await agent.send(request)
+            let (exchange, sent) = (try #require(log.last), try #require(server.requests.last))
+            let shell = Process()
+            shell.executableURL = URL(filePath: "/bin/sh")
+            shell.arguments = ["-c", exchange.curl(hiding: nil) + " --silent --output /dev/null"]
+            try shell.run()
+            shell.waitUntilExit()
+            let printed = try #require(server.requests.last)
+            #expect(shell.terminationStatus == 0 && server.requests.count.isMultiple(of: 2))
+            #expect(printed.method == sent.method && printed.target == sent.target && printed.body == sent.body)
+            let (told, seen) = (fields(exchange.requestHeaders), fields(printed.headers))
+            let added = seen.filter { told[$0.key] != $0.value }.keys
+            #expect(Set(added).isSubset(of: ["host", "content-length"]), "\(exchange.curl(hiding: nil))")
+            #expect(told.keys.allSatisfy { seen[$0] != nil }, "\(told) and \(seen)")
+        }
+    }
+
+    @Test(arguments: 0..<2) func anExchangeThatFailsOrIsAStreamIsToldAtItsEnd(_ place: Int) async throws {
+        let server = try MockServer { _ in .text("0123456789") }
+        defer { server.stop() }
+        let log = Log()
+        let agent = agent(server, log, Self.transports[place])
+        var count = 0
+        for try await chunk in try await agent.bytes(for: GeneralRequest("/stream")) { count += chunk.count }
+        while log.last == nil { await Task.yield() }
+        let stream = try #require(log.last)
+        #expect(count == 10 && stream.responseBody == Exchange.Body(Data(), of: 10, upTo: 0) && stream.failure == nil)
+        server.stop()
+        await #expect(throws: NetworkError.self) { try await agent.send(GeneralRequest("/x")) }
+        let failed = try #require(log.last)
+        #expect(failed.statusCode == nil && failed.failure is NetworkError && failed.connection == nil)
+    }
+}
+#endif
