@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 extension Payload {
     /// Decodes JSON; can be called any number of times.
