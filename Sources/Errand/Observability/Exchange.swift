@@ -100,14 +100,6 @@ public struct Exchange: Sendable {
     public func curl(hiding secrets: Secrets?) -> String { request.curl(hiding: secrets) }
 }
 
-extension Exchange: SafeDescription {
-    /// The purpose, the method, the host and the declared path, and the status or that there was none.
-    public var description: String {
-        let outcome = statusCode.map { "\($0)" } ?? "no response"
-        return "\(purpose.rawValue): \(request.method) \(request.place): \(outcome) in \(duration.words)".oneLine
-    }
-}
-
 extension OutgoingRequest {
     /// The host, and the port unless it is the scheme's.
     package var authority: String { url.origin.authority }

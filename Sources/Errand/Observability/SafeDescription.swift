@@ -155,3 +155,11 @@ extension IdempotencyKey: SafeDescription {
         }
     }
 }
+
+extension Exchange: SafeDescription {
+    /// The purpose, the method, the host and the declared path, and the status or that there was none.
+    public var description: String {
+        let outcome = statusCode.map { "\($0)" } ?? "no response"
+        return "\(purpose.rawValue): \(method) \(request.place): \(outcome) in \(duration.words)".oneLine
+    }
+}
