@@ -9,6 +9,7 @@ extension JSONRun {
         while container < word {
             let children = children(of: container)
             let number = children.partitioningIndex { $0 > word } - 1
+            guard number >= 0 else { break }
             path.append(key(container, children[number], number))
             container = index.kind(container) == .object ? children[number] &+ 1 : children[number]
         }

@@ -48,14 +48,6 @@ struct JSONText: ~Copyable {
         (start, capacity) = (new, larger)
     }
 
-    /// Replaces a part of the text.
-    mutating func replace(_ range: Range<Int>, with new: [UInt8]) {
-        let rest = Array(bytes[range.upperBound...])
-        truncate(to: range.lowerBound)
-        new.withUnsafeBytes { append($0) }
-        rest.withUnsafeBytes { append($0) }
-    }
-
     mutating func write(_ integer: Int64) {
         if capacity &- count < 20 { grow(by: 20) }
         var magnitude = integer.magnitude
