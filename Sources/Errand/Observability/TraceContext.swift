@@ -5,8 +5,8 @@ internal import Foundation
 /// A server that handles a traced request binds its own position while it sends others:
 ///
 /// ```swift
-/// let received = TraceContext(traceparent: request.headers["traceparent"] ?? "")
-/// try await TraceContext.$current.withValue(received) { try await agent.send(GetStock()) }
+/// let received = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+/// let user = try await TraceContext.$current.withValue(received) { try await agent.send(GetUser(id: 7)) }
 /// ```
 public struct TraceContext: Sendable, Hashable {
     /// The position that requests continue, or `nil` if each send begins a trace of its own.

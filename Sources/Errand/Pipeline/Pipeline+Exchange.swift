@@ -80,10 +80,9 @@ extension Pipeline {
                 received = try await transport.send(outgoing, options: options, stop: slot)
             }
             observed?.didReceive(&received)
-            let (sent, hops) = (outgoing, redirects)
-            let response = try await prepared.read(received, to: sent, after: hops, on: timeline, since: began)
-            observed?.end(response.notes.value.bodyFailure)
-            return response
+            let read = try await prepared.read(received, to: outgoing, after: redirects, on: timeline, since: began)
+            observed?.end(read.notes.value.bodyFailure)
+            return read
         } catch {
             observed?.end(error)
             throw error
