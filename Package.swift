@@ -66,12 +66,6 @@ let package = Package(
             path: "Examples/ReadmeSnippets",
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "Benchmarks",
-            dependencies: ["CErrandCurl", "Errand", "ErrandCurl", "ErrandTesting"],
-            path: "Tests/Benchmarks",
-            swiftSettings: settings
-        ),
         .target(name: "TestSupport", dependencies: ["Errand"], path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "ErrandTests",
@@ -108,3 +102,15 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// They compare the transport on libcurl, and count with perf.
+#if os(Linux)
+package.targets.append(
+    .executableTarget(
+        name: "Benchmarks",
+        dependencies: ["CErrandCurl", "Errand", "ErrandCurl", "ErrandTesting"],
+        path: "Tests/Benchmarks",
+        swiftSettings: settings
+    )
+)
+#endif

@@ -48,6 +48,7 @@ import Testing
         }
     }
 
+    #if os(Linux)
     /// A socket gets the number of the closed descriptor, as the next connection to a server does.
     @Test func socketWithTheDescriptorOfStandardErrorGetsNoLines() async {
         await #expect(processExitsWith: .success) {
@@ -62,6 +63,7 @@ import Testing
             exit(read(ends[0], &byte, 1) < 0 ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
+    #endif
 
     /// A pipe gets the number of the closed descriptor, as a pipe to a child process does.
     @Test func pipeWithTheDescriptorOfStandardErrorGetsNoLines() async {
