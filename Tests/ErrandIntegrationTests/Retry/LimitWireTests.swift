@@ -66,26 +66,6 @@ struct LimitWireTests {
         #expect(try gap() >= .seconds(1))
     }
 
-    @Test func requestsThatWaitForTheSameTimeAreSpread() async throws {
-        defer { server.stop() }
-        server.on(.get, "/x") { [server] _ in
-            server.requestCount <= 40 ? .status(429, headers: ["Retry-After": "10"]) : .text("ready")
-        }
-        let texts = try await withThrowingTaskGroup(of: String.self) { group in
-            for number in 0..<40 { group.addTask { try await agent.send(request.header("Number", "\(number)")) } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(texts.count == 40)
-        // Each one's own wait, because the first requests do not arrive all at once either.
-        let waits = Dictionary(grouping: server.requests) { $0.headers["Number"] }.values.compactMap { requests in
-            requests.count == 2 ? requests[1].receivedAt - requests[0].receivedAt : nil
-        }
-        let (shortest, longest) = (try #require(waits.min()), try #require(waits.max()))
-        #expect(waits.count == 40 && shortest >= .seconds(10))
-        // Of the second over which they are spread; without it they differ by what the machine needs for forty.
-        #expect(longest - shortest >= .milliseconds(300))
-    }
-
     @Test func usedQuotaOfAUserHoldsBackThatUserOnly() async throws {
         defer { server.stop() }
         let used: HTTPHeaders = ["RateLimit-Remaining": "0", "RateLimit-Reset": "2"]

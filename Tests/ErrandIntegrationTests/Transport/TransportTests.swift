@@ -243,7 +243,13 @@ struct PatternSource: BodySource {
     var failsAt: Int?
 
     var byteCount: Int64? { statesCount ? Int64(count) : nil }
-    var bytes: Data { Data((0..<count).map(Self.byte)) }
+    var bytes: Data {
+        var bytes = Data(capacity: count)
+        while bytes.count < count { bytes += Self.period.prefix(count - bytes.count) }
+        return bytes
+    }
+    /// All there are, after which they begin again.
+    private static let period = Data((0..<1 << 16).map(byte))
 
     static func byte(at index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index &* 31 ^ index >> 8) }
 

@@ -75,6 +75,6 @@ import Testing
             let line = String(repeating: piece, count: count) + ", x=1"
             return threadTime { #expect(!list.values(of: line).isEmpty) }
         }
-        #expect(time(16_000) < time(4000) * 9 + .microseconds(200))
+        #expect(time(8_000) < time(2_000) * 9 + .microseconds(200))
     }
 }

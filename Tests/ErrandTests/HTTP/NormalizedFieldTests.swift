@@ -37,8 +37,8 @@ import Testing
 
     @Test(arguments: [",", ";", "\"", "\\", "a;q=0.1,", "a,", "\"\\", " "])
     func aLongFieldIsReadInTime(piece: String) {
-        let text = String(repeating: piece, count: (1 << 17) / piece.utf8.count)
+        let text = String(repeating: piece, count: (1 << 15) / piece.utf8.count)
         // A mebibyte takes 0.5 s when optimized.
-        #expect(threadTime { _ = value("Accept", [text]) } < .seconds(20))
+        #expect(threadTime { _ = value("Accept", [text]) } < .seconds(5))
     }
 }

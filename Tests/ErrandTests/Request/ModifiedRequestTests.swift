@@ -139,7 +139,7 @@ import Testing
         let recorder = CompositionRecorder()
         let inner = BatchRequest(GetUser(id: 1), GetUser(id: 2)).header("X-Level", "inner").header("X-Inner", "1")
         let batch = BatchRequest(inner, GetText(number: 3)).header("X-Level", "outer").tag("batch")
-            .accessory(recorder).deadline(.seconds(100))
+            .accessory(recorder).deadline(.seconds(1_000))
         let ((one, two), text) = try await rig.agent.send(batch)
         #expect((one, two, text) == (1, 2, "3"))
         let sent = rig.transport.requests.sorted { $0.url.path() < $1.url.path() }.map(\.headers)
