@@ -8,10 +8,12 @@ extension AccessoryEvent: CustomStringConvertible {
         switch self {
         case .willStart: "willStart"
         case .didStop(let outcome): "didStop(\(outcome))"
-        // The name of the case.
-        default: "\(Mirror(reflecting: self).children.first?.label ?? "")(\(words))"
+        default: "\(name)(\(words))"
         }
     }
+
+    /// The name of the case.
+    var name: String { Mirror(reflecting: self).children.first?.label ?? "willStart" }
 
     /// The event, as a log describes it.
     var words: String {
@@ -68,7 +70,7 @@ extension ResponseSource {
 
 extension Error {
     /// The error without method and URL; ``shownDescription`` of one that is not the library's.
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case let error as NetworkError: error.detail
         case let error as ServiceError: error.detail

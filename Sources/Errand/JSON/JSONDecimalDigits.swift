@@ -15,41 +15,17 @@ struct JSONDecimalDigits: Hashable {
     ///
     /// - Parameter text: A validated number.
     init?(_ text: String) {
-        var exponentText: Substring = ""
-        var fractionCount = 0
-        var isInFraction = false
-        var rest = text[...]
-        if rest.first == "-" {
-            isNegative = true
-            rest = rest.dropFirst()
-        }
-        for (index, byte) in zip(rest.utf8.indices, rest.utf8) {
-            switch byte {
-            case UInt8(ascii: "."): isInFraction = true
-            case UInt8(ascii: "e"), UInt8(ascii: "E"): exponentText = rest[rest.utf8.index(after: index)...]
-            default:
-                if byte != UInt8(ascii: "0") || !digits.isEmpty { digits.append(byte) }
-                if isInFraction { fractionCount += 1 }
-            }
-            if !exponentText.isEmpty { break }
-        }
-        while digits.last == UInt8(ascii: "0") {
-            digits.removeLast()
-            exponent += 1
-        }
-        guard !digits.isEmpty else {
-            isNegative = false
-            exponent = 0
-            return
-        }
-        if !exponentText.isEmpty {
-            guard let written = Int(String(exponentText)) else { return nil }
-            let (sum, overflows) = exponent.addingReportingOverflow(written)
-            guard !overflows else { return nil }
-            exponent = sum
-        }
-        let (shifted, overflows) = exponent.subtractingReportingOverflow(fractionCount)
+        let parts = text.utf8.split { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
+        let mantissa = parts[0].drop { $0 == UInt8(ascii: "-") }
+        let fraction = mantissa.drop { $0 != UInt8(ascii: ".") }.dropFirst()
+        digits = Array(mantissa.filter { $0 != UInt8(ascii: ".") }.drop { $0 == UInt8(ascii: "0") })
+        guard !digits.isEmpty else { return }
+        isNegative = text.hasPrefix("-")
+        let zeroCount = digits.reversed().prefix { $0 == UInt8(ascii: "0") }.count
+        digits.removeLast(zeroCount)
+        guard let written = parts.count > 1 ? Int(String(Substring(parts[1]))) : 0 else { return nil }
+        let (sum, overflows) = written.addingReportingOverflow(zeroCount - fraction.count)
         guard !overflows else { return nil }
-        exponent = shifted
+        exponent = sum
     }
 }

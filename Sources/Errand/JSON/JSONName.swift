@@ -16,36 +16,18 @@ struct JSONName: Hashable, Sendable {
     func matches(_ range: Range<Int>, in scanner: JSONScanner) -> Bool {
         // An escape is never shorter than the text that it represents.
         guard range.count >= utf8.count else { return false }
-        if range.count == utf8.count {
-            if hasBackslash { return matchesEscaped(range, in: scanner) }
-            return utf8.withUnsafeBytes { name in
-                for offset in 0..<name.count where name[offset] != scanner.bytes[range.lowerBound &+ offset] {
-                    return false
-                }
-                return true
+        if range.count > utf8.count || hasBackslash { return matchesEscaped(range, in: scanner) }
+        return utf8.withUnsafeBytes { name in
+            for offset in 0..<name.count where name[offset] != scanner.bytes[range.lowerBound &+ offset] {
+                return false
             }
+            return true
         }
-        return matchesEscaped(range, in: scanner)
     }
 
     @inline(never)
     private func matchesEscaped(_ range: Range<Int>, in scanner: JSONScanner) -> Bool {
-        var index = range.lowerBound
-        var matched = 0
-        while index < range.upperBound {
-            guard matched < utf8.count else { return false }
-            if scanner.bytes[index] != UInt8(ascii: "\\") {
-                guard utf8[matched] == scanner.bytes[index] else { return false }
-                index += 1
-                matched += 1
-                continue
-            }
-            guard let scalar = scanner.unescapedScalar(at: &index, endingAt: range.upperBound) else { return false }
-            let encoded = Array(String(Character(scalar)).utf8)
-            guard utf8[matched...].starts(with: encoded) else { return false }
-            matched += encoded.count
-        }
-        return matched == utf8.count
+        scanner.bytes[range].contains(UInt8(ascii: "\\")) && scanner.string(in: range).utf8.elementsEqual(utf8)
     }
 }
 

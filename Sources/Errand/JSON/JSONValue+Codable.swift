@@ -58,24 +58,16 @@ extension JSONValue: Codable {
     /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         switch self {
-        case .array(let elements):
-            var container = encoder.unkeyedContainer()
-            for element in elements { try container.encode(element) }
+        case .array(let elements): try elements.encode(to: encoder)
         case .object(let members):
             var container = encoder.container(keyedBy: JSONCodingKey.self)
             for (name, value) in members.withoutRepetitions {
                 try container.encode(value, forKey: JSONCodingKey(stringValue: name))
             }
-        case .null:
-            var container = encoder.singleValueContainer()
-            try container.encodeNil()
-        case .bool(let value):
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
-        case .string(let value):
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
-        case .number(let value): try value.encodeScalar(to: encoder)
+        case .null: try Bool?.none.encode(to: encoder)
+        case .bool(let value): try value.encode(to: encoder)
+        case .string(let value): try value.encode(to: encoder)
+        case .number(let value): try value.encode(to: encoder)
         }
     }
 }
@@ -97,9 +89,7 @@ extension JSONNumber: Codable {
     ///
     /// - Parameter encoder: The encoder.
     /// - Throws: The error of the encoder.
-    public func encode(to encoder: any Encoder) throws { try encodeScalar(to: encoder) }
-
-    fileprivate func encodeScalar(to encoder: any Encoder) throws {
+    public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let int64 {
             try container.encode(int64)

@@ -157,9 +157,12 @@ extension IdempotencyKey: SafeDescription {
 }
 
 extension Exchange: SafeDescription {
-    /// The purpose, the method, the host and the declared path, and the status or that there was none.
-    public var description: String {
-        let outcome = statusCode.map { "\($0)" } ?? "no response"
-        return "\(purpose.rawValue): \(method) \(request.place): \(outcome) in \(duration.words)".oneLine
+    /// The method, the host and the declared path, the purpose, the attempt, and the status or the failure.
+    public var description: String { "\(method) \(request.place): \(words)".oneLine }
+
+    /// The purpose, the attempt and the outcome.
+    var words: String {
+        let outcome = failure.map { "failed: \($0.words)" } ?? statusCode.map { "\($0)" } ?? "no response"
+        return "\(purpose) \(attempt): \(outcome) in \(duration.words)"
     }
 }

@@ -37,15 +37,42 @@ extension Secrets {
     /// Returns a JSON value with the names of its members, and its strings, numbers and other scalars masked.
     ///
     /// The elements of an array have the name of the array. Recursion is bounded by the depth that the parser allows.
-    public func redacted(_ value: JSONValue) -> JSONValue { redacted(value, isShown: false) }
+    public func redacted(_ value: JSONValue) -> JSONValue { redacted(value, isShown) }
 
-    private func redacted(_ value: JSONValue, isShown: Bool) -> JSONValue {
+    /// Returns the body of an error response: ``redacted(_:)-(JSONValue)`` with the words that services explain errors with.
+    func redacted(error value: JSONValue) -> JSONValue {
+        redacted(value) { name in
+            isShown(name) || Self.wordsOfErrors.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
+        }
+    }
+
+    private func redacted(_ value: JSONValue, in isShown: Bool = false, _ shows: (String) -> Bool) -> JSONValue {
         switch value {
-        case .array(let elements): .array(elements.map { redacted($0, isShown: isShown) })
+        case .array(let elements): .array(elements.map { redacted($0, in: isShown, shows) })
         case .object(let members):
-            .object(JSONObject(members.map { ($0.name, redacted($0.value, isShown: self.isShown($0.name))) }))
+            .object(JSONObject(members.map { ($0.name, redacted($0.value, in: shows($0.name), shows)) }))
         default: isShown ? value : .string(Self.mask)
         }
+    }
+
+    /// The members of the bodies of errors, without `_` and `-`: of RFC 9457 and RFC 6749, and of large services.
+    private static let wordsOfErrors: Set<String> = [
+        "code", "detail", "errcode", "errmsg", "error", "errorcode", "errordescription", "errormessage", "errors",
+        "field",
+        "message", "msg", "param", "reason", "resource", "status", "statuscode", "title", "type",
+    ]
+
+    /// Returns a body as logs and recordings show it, or `nil` if there is none: JSON and forms with their values masked, anything
+    /// else, and what is not complete, as its size.
+    package func shown(_ body: Exchange.Body, _ headers: HTTPHeaders, isError: Bool = false) -> JSONValue? {
+        if body.byteCount == 0 { return nil }
+        let type = headers["Content-Type"].flatMap(MediaType.init)
+        if body.isComplete, type?.isJSON == true, let value = try? JSONValue(parsing: body.bytes) {
+            return isError ? redacted(error: value) : redacted(value)
+        }
+        if body.isComplete, let text = redactedText(body.bytes, mediaType: type) { return .string(text) }
+        let size = body.byteCount.map { "\($0) bytes" } ?? "a body of unknown size"
+        return .string("(\(size)\(type.map { " of \($0.essence)" } ?? ""))")
     }
 
     /// Returns a body as text: JSON and forms with their values masked, anything else as its size.

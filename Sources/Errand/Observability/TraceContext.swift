@@ -27,17 +27,10 @@ public struct TraceContext: Sendable, Hashable {
     ///   - traceparent: The value of the field, such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
     ///   - tracestate: The value of the field, if there is one.
     public init?(traceparent: String, tracestate: String = "") {
-        let parts = traceparent.split(separator: "-", omittingEmptySubsequences: false)
-        let isValid = { (part: Substring, count: Int) in
-            part.utf8.count == count
-                && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        }
-        guard parts.count >= 4, zip(parts, [2, 32, 16, 2]).allSatisfy(isValid), parts[0] != "ff",
-            parts[0] != "00" || parts.count == 4, let flags = UInt8(parts[3], radix: 16),
-            parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })
-        else { return nil }
-        (traceID, spanID) = (String(parts[1]), String(parts[2]))
-        (isSampled, state) = (flags & 1 == 1, tracestate)
+        let format = #/(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?/#
+        guard let match = traceparent.wholeMatch(of: format), match.1 != "00" || match.5 == nil else { return nil }
+        (traceID, spanID, state) = (String(match.2), String(match.3), tracestate)
+        isSampled = UInt8(match.4, radix: 16).map { $0 & 1 == 1 } ?? false
     }
 
     private init(traceID: String, isSampled: Bool, state: String) {

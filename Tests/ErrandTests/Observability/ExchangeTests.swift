@@ -43,7 +43,7 @@ final class ExchangeLog: Accessory {
         #expect(exchange.responseBody.bytes.count == 16 && exchange.responseBody.byteCount == 21)
         #expect(exchange.start >= before && exchange.start <= Date())
         #expect(exchange.shownURL(by: .usual).hasSuffix("/items?token=\(Secrets.mask)"))
-        #expect("\(exchange)".hasPrefix("attempt: POST") && !"\(exchange)".contains("abc"))
+        #expect("\(exchange)".hasPrefix("POST api.example/items: attempt 1: 201") && !"\(exchange)".contains("abc"))
         #expect(Mirror(reflecting: exchange).children.count == 1)
         let curl = exchange.curl(hiding: nil)
         #expect(curl.contains("token=abc'") && curl.contains("--data-raw '0123456789abcdefghij'"))
@@ -81,6 +81,67 @@ final class ExchangeLog: Accessory {
         for _ in 0..<2 { _ = try await rig.agent.send(GeneralRequest("/x")) }
         #expect(log.all.map(\.purpose) == [.attempt, .revalidation])
         #expect(log.all.map(\.statusCode) == [200, 304])
+    }
+
+    @Test func aRevalidationBehindASendSaysSo() async throws {
+        let log = ExchangeLog()
+        let rig = rig(log) { config in
+            config.cache = ResponseCache(disk: nil)
+            config.cachePolicy = .http
+        } _: { _ in
+            .json("{}", headers: ["Cache-Control": "max-age=0, stale-while-revalidate=60"])
+        }
+        for _ in 0..<2 { _ = try await rig.agent.send(GeneralRequest("/x")) }
+        while log.all.count < 2 { await Task.yield() }
+        #expect(log.all.map(\.purpose) == [.attempt, .background])
+    }
+
+    @Test func theRequestOfARefreshSaysSo() async throws {
+        let log = ExchangeLog()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, agent in
+            _ = try await agent.send(GeneralRequest("/token"))
+            return Token(access: "new\(number)")
+        }
+        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("2") : nil }
+        let rig = AuthenticationRig(authenticator, transport: transport) { $0.accessories = [log] }
+        #expect(try await rig.get() == 7)
+        #expect(log.all.map(\.purpose) == [.attempt, .refresh, .attempt])
+        #expect(log.all.map { $0.url.path() } == ["/x", "/token", "/x"])
+    }
+
+    /// Reads a task-local value of the caller.
+    private struct Reading: RequestAdapter {
+        @TaskLocal static var place = ""
+        func credentialScope(for context: RequestContext) -> String? { "" }
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["X-Place"] = Self.place
+        }
+    }
+
+    @Test func taskLocalValuesOfTheCallerAreThoseOfItsAdapters() async throws {
+        let door = Gate()
+        let rig = rig(ExchangeLog()) {
+            $0.adapters = [Reading()]
+        } _: { _ in
+            try await door.pass()
+            return .json("{}")
+        }
+        let ended = AsyncStream<Void>.makeStream()
+        Reading.$place.withValue("callback") {
+            rig.agent.start(GeneralRequest("/a")) { _ in ended.continuation.finish() }
+        }
+        await rig.transport.waitForRequests()
+        // Of sends that share a response, those of the first one.
+        let request = GeneralRequest("/b").duplicatePolicy(.share)
+        async let first = Reading.$place.withValue("first") { try await rig.agent.send(request) }
+        await rig.transport.waitForRequests(2)
+        async let second = Reading.$place.withValue("second") { try await rig.agent.send(request) }
+        for _ in 0..<1_000 { await Task.yield() }
+        door.open()
+        _ = try await (first, second)
+        for await _ in ended.stream {}
+        #expect(rig.transport.requests.map { $0.headers["X-Place"] } == ["callback", "first"])
     }
 
     @Test func withoutALimitThereAreNoExchanges() async throws {
