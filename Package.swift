@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandCurl", targets: ["ErrandCurl"]),
         .library(name: "ErrandTerminal", targets: ["ErrandTerminal"]),
+        .library(name: "ErrandInspector", targets: ["ErrandInspector"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
     targets: [
@@ -35,6 +36,7 @@ let package = Package(
         .target(name: "CErrandCurl"),
         .target(name: "ErrandCurl", dependencies: ["Errand", "CErrandCurl"], swiftSettings: settings),
         .target(name: "ErrandTerminal", dependencies: ["Errand"], swiftSettings: settings),
+        .target(name: "ErrandInspector", dependencies: ["Errand"], swiftSettings: settings),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: settings),
         .executableTarget(
             name: "Tour",
@@ -69,7 +71,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Errand"], path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "ErrandTerminal", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandInspector", "ErrandTerminal", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -98,18 +98,12 @@ struct AccessoryChain: Sendable {
     /// The number of bytes of a body that an exchange has, or `nil` if exchanges are not observed.
     let exchangeBodyLimit: Int?
 
-    init(_ accessories: [any Accessory]) {
+    /// Creates the chain of a send, or of work that belongs to no send alone: then its exchanges go to those that need a send's.
+    init(_ accessories: [any Accessory], exchangesOf other: AccessoryChain? = nil) {
         self.accessories = accessories
         observesSmallBodies = accessories.contains { $0 is any SmallBodyObserver }
-        observers = accessories.filter { $0.exchangeBodyLimit != nil }
+        observers = other?.observers ?? accessories.filter { $0.exchangeBodyLimit != nil }
         exchangeBodyLimit = observers.compactMap(\.exchangeBodyLimit).max()
-    }
-
-    /// Creates the chain of work that belongs to no send alone: its own accessories, and those that need a send's exchanges.
-    init(_ accessories: [any Accessory], exchangesOf other: AccessoryChain) {
-        self.accessories = accessories
-        observesSmallBodies = accessories.contains { $0 is any SmallBodyObserver }
-        (observers, exchangeBodyLimit) = (other.observers, other.exchangeBodyLimit)
     }
 
     var isEmpty: Bool { accessories.isEmpty }
@@ -118,6 +112,17 @@ struct AccessoryChain: Sendable {
     /// Passes an exchange to the accessories that need it.
     func notify(_ exchange: Exchange, of context: RequestContext) {
         for observer in observers { observer.request(context, exchanged: exchange) }
+    }
+
+    /// Returns a record of what a model reads, or `nil` if no accessory needs one.
+    func makeReads() -> JSONReads? {
+        observers.isEmpty || !accessories.contains { $0 is any ReadingAccessory } ? nil : JSONReads()
+    }
+
+    /// Passes what a model read to the accessories that need it, on the caller.
+    func notify(_ reads: JSONReads?, of context: RequestContext) {
+        guard let reads, reads.isFinished else { return }
+        for case let accessory as any ReadingAccessory in accessories { accessory.request(context, read: reads) }
     }
 
     /// Notifies the accessories of an event in the background, never on a caller's actor.
@@ -144,3 +149,8 @@ struct AccessoryChain: Sendable {
 
 /// An accessory that is also notified of the end of a body of at most 64 KiB.
 protocol SmallBodyObserver: Accessory {}
+
+/// An accessory of the package that also receives what models read of their JSON; it must have an ``Accessory/exchangeBodyLimit``.
+package protocol ReadingAccessory: Accessory {
+    func request(_ context: RequestContext, read reads: JSONReads)
+}

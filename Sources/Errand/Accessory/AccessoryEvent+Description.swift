@@ -13,10 +13,10 @@ extension AccessoryEvent: CustomStringConvertible {
     }
 
     /// The name of the case.
-    var name: String { Mirror(reflecting: self).children.first?.label ?? "willStart" }
+    package var name: String { Mirror(reflecting: self).children.first?.label ?? "willStart" }
 
     /// The event, as a log describes it.
-    var words: String {
+    package var words: String {
         switch self {
         case .willStart: "starts"
         case .didProgress(let progress): "\(progress)"

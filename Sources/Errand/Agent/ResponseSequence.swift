@@ -70,7 +70,9 @@ public struct ResponseSequence<R: Request>: AsyncSequence {
     }
 
     /// Returns a new iterator; each iteration sends the request.
-    public func makeAsyncIterator() -> Iterator { Iterator(responses: self, sequence: SendSequence(sends)) }
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(responses: self, sequence: SendSequence(SendGroup("ResponseSequence"), sends))
+    }
 
     /// The iterator of the sequence.
     public struct Iterator: AsyncIteratorProtocol {

@@ -169,7 +169,9 @@ final class BatchRun {
     ) {
         var (context, stopID) = outer.inner(within: options.deadline)
         // `cancelAll` finds it here, not by the requests that run at that time: their failures may be ignored.
-        context.sequence = SendSequence(outer.agent.pipeline.sends) { [stop = context.stop] in stop.stop() }
+        context.sequence = SendSequence(SendGroup(typeName, in: outer.sequence?.group), outer.agent.pipeline.sends) {
+            [stop = context.stop] in stop.stop()
+        }
         (self.context, self.stopID) = (context, stopID)
         left = count + 1
         notifier = CompositionNotifier(typeName, total: count, options, endedBy: context, in: outer)

@@ -175,7 +175,9 @@ struct MemberContext {
     /// Returns this context for many requests with a result of its own for each.
     func ofMany() -> MemberContext {
         var context = self
-        context.sequence = SendSequence(agent.pipeline.sends) { [stop] in stop.stop() }
+        context.sequence = SendSequence(SendGroup("results", in: sequence?.group), agent.pipeline.sends) { [stop] in
+            stop.stop()
+        }
         return context
     }
 

@@ -54,7 +54,7 @@ extension NetworkError: RedactedError {}
 extension Error {
     /// The description of a library error, the domain and code of a system error, or the type of any other error, whose text
     /// may contain anything.
-    var shownDescription: String {
+    package var shownDescription: String {
         if let error = self as? any RedactedError { return error.description }
         let name = "\(type(of: self))"
         guard self is any CustomNSError || type(of: self) is NSError.Type else { return name.oneLine }

@@ -15,7 +15,7 @@ struct JSONNode: Decoder {
         guard let object = try run.structure(word, .object) else {
             return try inner(.object).container(keyedBy: type)
         }
-        run.reads?.objects.insert(object)
+        run.reads?.open(object)
         return KeyedDecodingContainer(JSONKeyed<Key>(run: run, object: object, names: JSONKeyNames.of(type)))
     }
 
@@ -66,7 +66,7 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     @inline(never)
     private func find(_ key: Key) -> Int? {
         let word = names.with(key) { run.find($0, in: object) }
-        if let reads = run.reads, let word { reads.names.insert(word &- 1) }
+        if let reads = run.reads { reads.note(key, in: object, at: word) }
         return word
     }
 
@@ -107,9 +107,6 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
         try present(key).map { try run.double($0) }
-    }
-    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-        try present(key).map { try run.float($0) }
     }
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try integer(key) }
     func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try integer(key) }

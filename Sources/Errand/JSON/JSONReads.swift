@@ -1,16 +1,54 @@
 /// What a decoding reads of the objects of a text, so that a tool can report the members that a model does not know.
-package final class JSONReads {
-    /// The words of objects that were asked for members, and of the names that were found.
-    var (objects, names): (Set<Int>, Set<Int>) = ([], [])
+package final class JSONReads: Sendable {
+    /// A member of an object of the model, or of an element of its arrays.
+    package enum Finding: Sendable {
+        /// A member that was read.
+        case read
+        /// A member of the text that was not read.
+        case unread
+        /// A member that was asked for, and is not there.
+        case absent
+        /// A member that was asked for, and is null.
+        case null
+    }
 
-    /// The paths of the members that were not read, in their order.
-    package private(set) var unread: [[any CodingKey]] = []
+    private struct State {
+        /// The words of objects that were asked for members, with the names that were not found, and the words of names that were.
+        var (objects, names): ([Int: [any CodingKey]], Set<Int>) = ([:], [])
+        var findings: [(finding: Finding, path: [any CodingKey])] = []
+        var isFinished = false
+    }
+
+    private let state = Lock(State())
 
     package init() {}
 
+    /// What was found, in the order of the text; of several decodings of a text, of all of them.
+    package var findings: [(finding: Finding, path: [any CodingKey])] { state.withLock { $0.findings } }
+
+    /// Whether a decoding has ended without an error.
+    var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    func open(_ object: Int) { state.withLock { $0.objects[object, default: []] += [] } }
+
+    /// Notes a look-up, and the word of the value that it has found.
+    func note(_ key: some CodingKey, in object: Int, at word: Int?) {
+        state.withLock { state in
+            if let word { state.names.insert(word &- 1) } else { state.objects[object, default: []].append(key) }
+        }
+    }
+
     func finish(_ run: JSONRun) {
-        for object in objects.sorted() {
-            unread += run.members(object).filter { !names.contains($0) }.map { run.path(of: $0 &+ 1) }
+        state.withLock { state in
+            for (object, absent) in state.objects.sorted(by: { $0.key < $1.key }) {
+                for name in run.members(object) {
+                    let isNull = run.index.kind(name &+ 1) == .null
+                    let finding: Finding = state.names.contains(name) ? isNull ? .null : .read : .unread
+                    state.findings.append((finding, run.path(of: name &+ 1)))
+                }
+                state.findings += absent.map { (.absent, run.path(of: object) + [$0]) }
+            }
+            (state.objects, state.names, state.isFinished) = ([:], [], true)
         }
     }
 }

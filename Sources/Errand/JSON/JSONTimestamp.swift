@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 
 /// Formats and parses the date-times of RFC 3339, rejecting days that do not exist.
-enum JSONTimestamp {
+package enum JSONTimestamp {
     /// Returns the text in UTC, or `nil` for a date outside the years 0 to 9999.
-    static func text(for date: Date, milliseconds: Bool) -> String? {
+    package static func text(for date: Date, milliseconds: Bool) -> String? {
         let seconds = date.timeIntervalSince1970
         guard CivilTime.writable.contains(seconds) else { return nil }
         // Rounded first, so that 1.9996 s does not become 1.1000 s; without milliseconds, the fraction is omitted.

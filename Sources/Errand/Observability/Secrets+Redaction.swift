@@ -96,5 +96,7 @@ extension RequestContext {
     /// `nil` until it is formed.
     public var shownURL: String? { shownURL(by: secrets) }
 
-    func shownURL(by secrets: Secrets) -> String? { url.map { secrets.redacted($0, path: declared?.shown ?? "") } }
+    package func shownURL(by secrets: Secrets) -> String? {
+        url.map { secrets.redacted($0, path: declared?.shown ?? "") }
+    }
 }

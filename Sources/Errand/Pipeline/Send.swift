@@ -65,7 +65,8 @@ final class Send: Sendable {
             serviceID: service.id,
             tag: request.tag,
             attributes: request.attributes,
-            sharing: config.secrets
+            sharing: config.secrets,
+            in: sequence?.group
         )
         let accessories = config.inherited.accessories.and(own.accessories).and(request.accessories)
         self.accessories = AccessoryChain(accessories.and(observers))
@@ -114,6 +115,7 @@ final class Send: Sendable {
     ) throws {
         try checkTime(of: prepared, for: accepted.source)
         let began = timeline.now()
+        accepted.payload.reads = accessories.makeReads()
         // What no formatter has used is of no use to who keeps the response.
         defer { accepted.payload.indexed?.index.drop() }
         do {
@@ -127,6 +129,8 @@ final class Send: Sendable {
                 .with(attempts: accepted.metrics.attempts.count)
         }
         let ended = timeline.now()
+        accessories.notify(accepted.payload.reads, of: prepared.context)
+        accepted.payload.reads = nil
         try checkTime(of: prepared, for: accepted.source)
         accepted.times.format = ended - began
         accepted.times.total = ended - started

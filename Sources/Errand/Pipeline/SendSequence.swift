@@ -5,6 +5,7 @@ internal import Foundation
 ///
 /// `cancelAll` ends it. One of a reader also ends with the latest of its sends, even if none is running.
 final class SendSequence: Sendable {
+    let group: SendGroup
     /// Whether it is the sequence of a reader, which requests one send after the other.
     let isOfReader: Bool
     private let end: (@Sendable () -> Void)?
@@ -31,10 +32,12 @@ final class SendSequence: Sendable {
     /// Creates a sequence.
     ///
     /// - Parameters:
+    ///   - group: What its sends are a part of.
     ///   - sends: The running sends of the agent.
     ///   - end: Ends a batch, a chain, or many requests with a result for each, and returns at once; `nil` for
     ///     the sequence of a reader.
-    init(_ sends: RunningSends, endedBy end: (@Sendable () -> Void)? = nil) {
+    init(_ group: SendGroup, _ sends: RunningSends, endedBy end: (@Sendable () -> Void)? = nil) {
+        self.group = group
         (self.sends, self.end, isOfReader) = (sends, end, end == nil)
         sends.note(self)
     }

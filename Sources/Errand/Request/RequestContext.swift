@@ -15,6 +15,8 @@ public struct RequestContext: Sendable, Identifiable {
     public internal(set) var url: URL?
     /// The path as the request declares it, which is shown in place of the URL's path.
     var declared: DeclaredPath?
+    /// What the send is a part of, or `nil` if it stands alone.
+    package var group: SendGroup? { facts.value.group }
     /// The identifier of the request's ``Service``.
     public var serviceID: String { facts.value.serviceID }
     /// The request's own tag, or an empty string if it has none.
@@ -42,6 +44,7 @@ public struct RequestContext: Sendable, Identifiable {
         let serviceID: String
         let tag: String
         let secrets: Shared<Secrets>?
+        let group: SendGroup?
         var beginning: BodyBeginning?
     }
 
@@ -82,10 +85,13 @@ public struct RequestContext: Sendable, Identifiable {
         attempt: Int = 0,
         attributes: [String: any Sendable],
         allowsCredentials: Bool = true,
-        sharing secrets: Shared<Secrets>?
+        sharing secrets: Shared<Secrets>?,
+        in group: SendGroup? = nil
     ) {
         self.id = id
-        facts = Shared(Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag, secrets: secrets))
+        facts = Shared(
+            Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag, secrets: secrets, group: group)
+        )
         self.url = url
         self.attempt = attempt
         self.attributes = attributes

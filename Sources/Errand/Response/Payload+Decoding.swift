@@ -14,10 +14,12 @@ extension Payload {
         let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
             if let own = decoding.own {
-                if path.isPayload, let (index, word) = indexed, let model = try own.decode(type, word, of: index) {
+                if path.isPayload, let (index, word) = indexed,
+                    let model = try own.decode(type, word, of: index, noting: reads)
+                {
                     return model
                 }
-                return try own.decode(type, from: value, after: before(value))
+                return try own.decode(type, from: value, noting: reads, after: before(value))
             }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             if let foundation = decoder as? JSONDecoder {

@@ -34,6 +34,9 @@ public struct Payload: Sendable {
     /// The index in which the bytes are the value of a word, for the first ``decode(_:at:)``.
     var indexed: (index: JSONIndexed, word: Int)?
 
+    /// A record of what ``decode(_:at:)`` reads, or `nil` if nobody needs it.
+    var reads: JSONReads?
+
     /// Whether the response has no content; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 

@@ -77,7 +77,7 @@ extension Duration {
     }
 
     /// The duration in a suitable unit: `85 µs`, `34 ms`, `1.25 s`.
-    var words: String {
+    package var words: String {
         let seconds = timeInterval
         if seconds >= 1 { return "\((seconds * 100).rounded() / 100) s" }
         if seconds >= 0.001 { return "\(Int((seconds * 1000).rounded())) ms" }

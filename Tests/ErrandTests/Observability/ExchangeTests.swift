@@ -1,3 +1,4 @@
+import ErrandInspector
 import ErrandTesting
 import Foundation
 import Testing

@@ -349,7 +349,8 @@ import Testing
             #"{"id":1,"new":2,"addresses":[{"city":"K","zip":"5"},{"zip":1,"city":"B"}],"extra":{"a":1},"old":[{}]}"#
         let reads = JSONReads()
         _ = try LosslessJSONDecoder().decode(User.self, from: Data(text.utf8), noting: reads)
-        let paths = reads.unread.map { $0.map(\.stringValue).joined(separator: ".") }
+        let unread = reads.findings.filter { $0.finding == .unread }
+        let paths = unread.map { $0.path.map(\.stringValue).joined(separator: ".") }
         #expect(paths == ["new", "old", "addresses.Index 0.zip", "addresses.Index 1.zip"])
     }
 

@@ -1,3 +1,4 @@
+public import Errand
 internal import Foundation
 
 /// A position in a distributed trace, as the `traceparent` and `tracestate` fields name it (W3C Trace Context, level 1).

@@ -1,0 +1,226 @@
+public import Errand
+public import Foundation
+
+/// An accessory that keeps the last sends with what was sent and what came back, to be read, written as HAR, or seen as a waterfall.
+///
+/// ```swift
+/// let recorder = FlightRecorder()
+/// config.accessories.append(recorder)
+/// ```
+///
+/// Values are masked when they are recorded, as in a log at the level of bodies: only those whose names are listed in ``Errand/Secrets``
+/// are shown, and of error responses, the members that explain the error. It keeps at most so many sends and bytes as it is
+/// given; the oldest are dropped.
+public final class FlightRecorder: Accessory {
+    /// When a recorder writes a file by itself.
+    public enum Occasion: Sendable, Hashable {
+        /// After each failed send.
+        case failure
+        /// When the process exits by `exit` or by returning from its main function.
+        case exit
+    }
+
+    private struct State {
+        /// The sends, by number, and their numbers from the oldest.
+        var sends: [Int: RecordedSend] = [:]
+        var order: [Int] = []
+        var byteCount = 0
+        var isPaused = false
+        var failureFile: URL?
+    }
+
+    private let state = Lock(State())
+    private let maximumCount: Int
+    private let maximumByteCount: Int
+    private let bodyLimit: Int
+    private let secrets: Secrets?
+    private let records: @Sendable (RequestContext) -> Bool
+
+    /// Creates a recorder.
+    ///
+    /// - Parameters:
+    ///   - maximumCount: The number of sends that it keeps, at least 1.
+    ///   - maximumByteCount: About the number of bytes that they need, at least 64 KiB.
+    ///   - bodyLimit: The number of bytes up to which a body is kept; of a larger one, and of a stream or download, only its size.
+    ///   - secrets: The names whose values are shown, or `nil` for those of the agent's config.
+    ///   - records: Whether a send is recorded; called at its start, in the background.
+    public init(
+        maximumCount: Int = 1_000,
+        maximumByteCount: Int = 16 << 20,
+        bodyLimit: Int = 64 << 10,
+        secrets: Secrets? = nil,
+        recording records: @escaping @Sendable (RequestContext) -> Bool = { _ in true }
+    ) {
+        self.maximumCount = max(1, maximumCount)
+        self.maximumByteCount = max(64 << 10, maximumByteCount)
+        self.bodyLimit = max(0, bodyLimit)
+        (self.secrets, self.records) = (secrets, records)
+    }
+
+    /// The number of bytes up to which a body is kept.
+    public var exchangeBodyLimit: Int? { bodyLimit }
+
+    /// The recorded sends, in the order in which they started.
+    public var sends: [RecordedSend] {
+        state.withLock { state in state.order.compactMap { state.sends[$0] } }
+    }
+
+    /// Drops what was recorded; sends that run are not recorded any more.
+    public func clear() {
+        state.withLock { ($0.sends, $0.order, $0.byteCount) = ([:], [], 0) }
+    }
+
+    /// Whether sends that start are not recorded; those that run go on to be.
+    public var isPaused: Bool {
+        get { state.withLock { $0.isPaused } }
+        set { state.withLock { $0.isPaused = newValue } }
+    }
+
+    /// Records an event.
+    public func request(_ context: RequestContext, did event: AccessoryEvent) {
+        if case .willStart = event {
+            if isPaused || !records(context) { return }
+            return insert(RecordedSend(context, start: Date()))
+        }
+        let url = context.shownURL(by: secrets ?? context.secrets)
+        let now = Date()
+        let isFailure = update(context.id) { send in
+            if let url { send.url = url }
+            let offset = Duration.seconds(now.timeIntervalSince(send.start))
+            switch event {
+            case .didStop(let outcome): (send.duration, send.outcome) = (offset, RecordedSend.Outcome(outcome))
+            case .willStop, .didProgress: return false
+            default: send.notes.append(RecordedSend.Note(event, offset))
+            }
+            return send.isFailure
+        }
+        if isFailure, let file = state.withLock({ $0.failureFile }) { try? write(to: file) }
+    }
+
+    /// Records an exchange.
+    public func request(_ context: RequestContext, exchanged exchange: Exchange) {
+        let secrets = secrets ?? context.secrets
+        if exchange.purpose == .background, !isPaused, records(context) {
+            insert(RecordedSend(context, start: exchange.start))
+        }
+        guard state.withLock({ $0.sends[context.id] != nil }) else { return }
+        let recorded = RecordedExchange(exchange, hiding: secrets)
+        _ = update(context.id) { send in
+            send.exchanges.append(recorded)
+            if recorded.purpose == .background, let status = recorded.statusCode {
+                (send.url, send.duration) = (recorded.url, recorded.duration)
+                send.outcome = .success(statusCode: status, source: "network")
+            }
+            return false
+        }
+    }
+
+    private func insert(_ send: RecordedSend) {
+        state.withLock { state in
+            if state.sends.updateValue(send, forKey: send.id) == nil { state.order.append(send.id) }
+            state.byteCount += send.cost
+            drop(from: &state)
+        }
+    }
+
+    /// Changes a send that is recorded, and returns what the closure returns.
+    private func update(_ id: Int, _ change: (inout RecordedSend) -> Bool) -> Bool {
+        state.withLock { state in
+            guard var send = state.sends.removeValue(forKey: id) else { return false }
+            state.byteCount -= send.cost
+            let result = change(&send)
+            state.byteCount += send.cost
+            state.sends[id] = send
+            drop(from: &state)
+            return result
+        }
+    }
+
+    /// Drops the oldest sends that are too many or too large, but not the last one.
+    private func drop(from state: inout State) {
+        var count = 0
+        while state.sends.count > 1, state.sends.count > maximumCount || state.byteCount > maximumByteCount {
+            state.byteCount -= state.sends.removeValue(forKey: state.order[count])?.cost ?? 0
+            count += 1
+        }
+        state.order.removeFirst(count)
+    }
+
+    /// Writes what was recorded as HAR; the file is replaced at once, and only its owner may read it.
+    ///
+    /// - Parameter file: The file.
+    /// - Throws: The error of the file system.
+    public func write(to file: URL) throws {
+        try har().write(to: file, options: .atomic)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600],
+            ofItemAtPath: file.path(percentEncoded: false)
+        )
+    }
+
+    /// Writes what was recorded as HAR, from now on, on an occasion; a file that cannot be written is left as it is.
+    ///
+    /// - Parameters:
+    ///   - file: The file, or `nil` to stop writing after failures.
+    ///   - occasion: When it is written.
+    public func writes(to file: URL?, on occasion: Occasion) {
+        switch occasion {
+        case .failure: state.withLock { $0.failureFile = file }
+        case .exit: RecordersAtExit.add(self, file)
+        }
+    }
+}
+
+extension RecordedSend.Outcome {
+    init(_ outcome: SendOutcome) {
+        switch outcome {
+        case .success(let status, let source, _): self = .success(statusCode: status, source: source.name)
+        case .failure(let error):
+            let kind = (error as? NetworkError).map { "\($0.kind)" } ?? "\(type(of: error))"
+            self = .failure(kind: kind, description: error.shownDescription)
+        case .cancelled: self = .cancelled
+        @unknown default: self = .cancelled
+        }
+    }
+}
+
+extension RecordedSend.Note {
+    init(_ event: AccessoryEvent, _ offset: Duration) {
+        let duration: Duration? =
+            switch event {
+            case .didWait(let time): time
+            case .willRetry(let pause, _): pause
+            default: nil
+            }
+        self.init(offset: offset, event: event.name, text: event.words, duration: duration)
+    }
+}
+
+extension ResponseSource {
+    fileprivate var name: String {
+        switch self {
+        case .network: "network"
+        case .cache: "cache"
+        case .revalidated: "revalidated"
+        case .stale: "stale"
+        }
+    }
+}
+
+/// The recorders that write their files when the process exits.
+private enum RecordersAtExit {
+    private static let recorders = Lock<[(recorder: FlightRecorder, file: URL)]>([])
+    private static let registration: Void = {
+        atexit {
+            for (recorder, file) in RecordersAtExit.recorders.withLock({ $0 }) { try? recorder.write(to: file) }
+        }
+    }()
+
+    static func add(_ recorder: FlightRecorder, _ file: URL?) {
+        recorders.withLock { recorders in
+            recorders.removeAll { $0.recorder === recorder }
+            if let file { recorders.append((recorder, file)) }
+        }
+        registration
+    }
+}

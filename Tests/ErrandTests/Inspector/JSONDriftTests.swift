@@ -1,0 +1,48 @@
+import ErrandInspector
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct JSONDriftTests {
+    private struct User: Decodable {
+        enum State: String, Decodable { case on, off }
+        struct Pet: Decodable { let name: String }
+        let id: Int
+        let nick: String?
+        let age: Int?
+        let state: State?
+        let pets: [Pet]?
+    }
+
+    private func drift(_ secrets: Secrets? = nil, _ bodies: String...) async -> JSONDrift {
+        let (drift, left) = (JSONDrift(secrets: secrets), Lock(bodies))
+        let rig = Rig(config: .test { $0.accessories = [drift] }) { _ in .json(left.withLock { $0.removeFirst() }) }
+        for _ in bodies { _ = try? await rig.agent.send(GeneralRequest("/x").expecting(User.self)) }
+        return drift
+    }
+
+    @Test func aModelThatFitsHasNoFindings() async {
+        let body = #"{"id":1,"nick":"a","age":2,"state":"on","pets":[{"name":"x"}]}"#
+        let drift = await drift(nil, body, #"{"id":1}"#)
+        #expect(drift.isEmpty, "\(drift)")
+    }
+
+    @Test func membersThatNoModelReadsAndThatNeverComeAreFound() async {
+        let body =
+            #"{"id":1,"age":null,"new":"s3cret","state":"on","pets":[{"name":"x","kind":1},{"name":"y","kind":2}]}"#
+        let drift = await drift(nil, body, body)
+        let found = drift.findings.map { "\($0.path) \($0.kind.rawValue) \($0.count)" }
+        #expect(found == ["nick never there 2", "new not read 2", "pets[*].kind not read 4", "age null 2"])
+        #expect(drift.description.contains("GeneralRequest") && !drift.description.contains("s3cret"))
+    }
+
+    @Test func valuesThatAnEnumDoesNotKnowAreFound() async {
+        let body = #"{"id":1,"nick":"","age":1,"pets":[],"state":"paused"}"#
+        let masked = await drift(nil, body)
+        #expect(masked.findings.map(\.value) == [Secrets.mask] && masked.findings.first?.kind == .unknownValue)
+        let shown = await drift(Secrets(shown: ["state"]), body, body)
+        #expect(shown.findings.map { "\($0.path) \($0.value ?? "") \($0.count)" } == ["state paused 2"])
+    }
+}
