@@ -95,7 +95,7 @@ public final class SendStatistics: Accessory {
     }
 }
 
-/// A distribution of times in fixed memory; a percentile is at most 4 % too large.
+/// A distribution of times in fixed memory; a percentile is at most 4 % too large or too small.
 public struct Percentiles: Sendable, Hashable {
     /// The numbers of times, by the power of two of their microseconds and the four bits after its first.
     private var counts: [UInt32] = []

@@ -9,7 +9,7 @@ struct CircuitTests {
     func circuitMatchesTheReferenceModel() {
         var generator = SeededGenerator()
         var counts = Counts()
-        for _ in 0..<20_000 { runSequence(&generator, &counts) }
+        for _ in 0..<100_000 { runSequence(&generator, &counts) }
         print("circuits: \(counts)")
         #expect(counts.differences == 0)
         #expect(min(counts.opened, counts.shed, counts.probes, counts.closedAgain, counts.late) > 1_000)

@@ -124,7 +124,7 @@ import Testing
             }
         }
         defer { last.withLock { $0 = nil } }
-        for round in 0..<500 {
+        for round in 0..<2_000 {
             let number = last.withLock { $0 } ?? 0
             seen.withLock { $0 = number }
             let key = CacheKey("\(number)")

@@ -179,7 +179,7 @@ import Testing
     private let lateCount = Lock(0)
 
     @Test func everyRequestEndsOnceInOrderAndNothingIsLeftRunning() async throws {
-        let count = ProcessInfo.processInfo.environment["ERRAND_GRAPHS"].flatMap { Int($0) } ?? 300
+        let count = ProcessInfo.processInfo.environment["ERRAND_GRAPHS"].flatMap { Int($0) } ?? 1_000
         var maker = Maker(random: SeededGenerator())
         var outcomes: [String: Int] = [:]
         for number in 0..<count {

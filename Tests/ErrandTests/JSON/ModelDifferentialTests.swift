@@ -277,7 +277,7 @@ import Testing
     }
 
     @Test func mutatedDocumentsAreReadAsByFoundation() {
-        let count = ProcessInfo.processInfo.environment["ERRAND_PAIRS"].flatMap { Int($0) } ?? 30_000
+        let count = ProcessInfo.processInfo.environment["ERRAND_PAIRS"].flatMap { Int($0) } ?? 100_000
         var random = SeededGenerator()
         var differences: [String: String] = [:]
         let models = Self.models
