@@ -15,7 +15,7 @@ struct JSONNode: Decoder {
         guard let object = try run.structure(word, .object) else {
             return try inner(.object).container(keyedBy: type)
         }
-        run.reads?.open(object)
+        run.reads?.open(object, of: run)
         return KeyedDecodingContainer(JSONKeyed<Key>(run: run, object: object, names: JSONKeyNames.of(type)))
     }
 
@@ -66,7 +66,7 @@ struct JSONKeyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     @inline(never)
     private func find(_ key: Key) -> Int? {
         let word = names.with(key) { run.find($0, in: object) }
-        if let reads = run.reads { reads.note(key, in: object, at: word) }
+        if let reads = run.reads { reads.note(key, in: object, of: run, at: word) }
         return word
     }
 

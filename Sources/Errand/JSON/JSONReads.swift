@@ -13,6 +13,8 @@ package final class JSONReads: Sendable {
     }
 
     private struct State {
+        /// The decoding whose words these are; those of one that failed mean nothing in the next.
+        var owner: ObjectIdentifier?
         /// The words of objects that were asked for members, with the names that were not found, and the words of names that were.
         var (objects, names): ([Int: [any CodingKey]], Set<Int>) = ([:], [])
         var findings: [(finding: Finding, path: [any CodingKey])] = []
@@ -29,11 +31,18 @@ package final class JSONReads: Sendable {
     /// Whether a decoding has ended without an error.
     var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    func open(_ object: Int) { state.withLock { $0.objects[object, default: []] += [] } }
+    func begin(_ run: JSONRun) {
+        state.withLock { ($0.owner, $0.objects, $0.names) = (ObjectIdentifier(run), [:], []) }
+    }
+
+    func open(_ object: Int, of run: JSONRun) {
+        state.withLock { if $0.owner == ObjectIdentifier(run) { $0.objects[object, default: []] += [] } }
+    }
 
     /// Notes a look-up, and the word of the value that it has found.
-    func note(_ key: some CodingKey, in object: Int, at word: Int?) {
+    func note(_ key: some CodingKey, in object: Int, of run: JSONRun, at word: Int?) {
         state.withLock { state in
+            guard state.owner == ObjectIdentifier(run) else { return }
             if let word { state.names.insert(word &- 1) } else { state.objects[object, default: []].append(key) }
         }
     }
@@ -48,7 +57,7 @@ package final class JSONReads: Sendable {
                 }
                 state.findings += absent.map { (.absent, run.path(of: object) + [$0]) }
             }
-            (state.objects, state.names, state.isFinished) = ([:], [], true)
+            (state.owner, state.objects, state.names, state.isFinished) = (nil, [:], [], true)
         }
     }
 }

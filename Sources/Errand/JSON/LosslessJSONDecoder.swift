@@ -93,6 +93,7 @@ public struct LosslessJSONDecoder: Sendable {
         try indexed.text.withUnsafeBytes { bytes in
             guard let index = indexed.take() else { return nil }
             var run = JSONRun(bytes, index, self, root: word, reads: reads, after: before)
+            reads?.begin(run)
             defer { if !isKnownUniquelyReferenced(&run) { run.keepBytes() } }
             let value = try run.decode(type, word)
             reads?.finish(run)

@@ -354,6 +354,19 @@ import Testing
         #expect(paths == ["new", "old", "addresses.Index 0.zip", "addresses.Index 1.zip"])
     }
 
+    /// The words of a text that was decoded in vain are not looked for in the next one.
+    @Test func whatADecodingThatFailedHasReadIsForgotten() throws {
+        struct Item: Decodable { let id: Int }
+        let reads = JSONReads()
+        let long = "[" + [String](repeating: #"{"id":1,"x":2}"#, count: 1_000).joined(separator: ",") + #",{"id":""}]"#
+        #expect(throws: DecodingError.self) {
+            try LosslessJSONDecoder().decode([Item].self, from: Data(long.utf8), noting: reads)
+        }
+        #expect(reads.findings.isEmpty)
+        _ = try LosslessJSONDecoder().decode(Item.self, from: Data(#"{"id":1,"new":2}"#.utf8), noting: reads)
+        #expect(reads.findings.map { $0.path.map(\.stringValue) } == [["id"], ["new"]])
+    }
+
     @Test func aDateOfAFormatterIsMissingOrOfAnotherTypeAsAnyOther() throws {
         let formatter = DateFormatter()
         formatter.dateFormat = "yyyy"
