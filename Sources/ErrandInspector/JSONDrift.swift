@@ -6,8 +6,8 @@ internal import Foundation
 /// ```swift
 /// let drift = JSONDrift()
 /// config.accessories.append(drift)
-/// // … after some sends, in a test:
-/// #expect(drift.isEmpty, "\(drift)")
+/// _ = try await agent.send(GetUser(id: 7))
+/// precondition(drift.isEmpty, "\(drift)")
 /// ```
 ///
 /// It sees what the library's own decoder reads, and no other decoder.
