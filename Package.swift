@@ -40,7 +40,7 @@ let package = Package(
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: settings),
         .executableTarget(
             name: "Tour",
-            dependencies: ["Errand", "ErrandCurl", "ErrandTerminal", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandCurl", "ErrandInspector", "ErrandTerminal", "ErrandTesting"],
             path: "Examples/Tour",
             swiftSettings: settings
         ),
@@ -81,7 +81,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ErrandIntegrationTests",
-            dependencies: ["Errand", "ErrandCurl", "CErrandCurl", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandCurl", "CErrandCurl", "ErrandInspector", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -110,7 +110,7 @@ let package = Package(
 package.targets.append(
     .executableTarget(
         name: "Benchmarks",
-        dependencies: ["CErrandCurl", "Errand", "ErrandCurl", "ErrandTesting"],
+        dependencies: ["CErrandCurl", "Errand", "ErrandCurl", "ErrandInspector", "ErrandTesting"],
         path: "Tests/Benchmarks",
         swiftSettings: settings
     )

@@ -1,4 +1,5 @@
 import Errand
+import ErrandInspector
 import ErrandTesting
 import Foundation
 import Synchronization
@@ -30,16 +31,24 @@ final class Tour: Sendable {
 
     let server: MockServer
     let agent: Agent
+    /// Records each send, for the waterfall.
+    let recorder = FlightRecorder(maximumCount: 10_000)
     private let makeTransport: @Sendable () -> any Transport
 
     init(server: MockServer, over makeTransport: @escaping @Sendable () -> any Transport) {
         self.server = server
         self.makeTransport = makeTransport
-        agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: makeTransport())
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.accessories.append(recorder)
+        agent = Agent(config: config, transport: makeTransport())
     }
 
     /// Returns an agent with a config of its own, over the transport of the tour.
-    func agent(_ config: NetworkConfig) -> Agent { Agent(config: config, transport: makeTransport()) }
+    func agent(_ config: NetworkConfig) -> Agent {
+        var config = config
+        config.accessories.append(recorder)
+        return Agent(config: config, transport: makeTransport())
+    }
 
     func chapter(_ title: String, _ steps: [Step]) async {
         print("\n\(title)")

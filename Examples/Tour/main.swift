@@ -1,14 +1,15 @@
 import Errand
+import ErrandInspector
 import ErrandTesting
 import Foundation
 
 // Shows most capabilities over real sockets: a MockServer runs in this process, and every step sends requests to it.
 // Each step prints its result. The tour exits with a nonzero status if any step fails.
 
-let transports = TourTransport(Array(CommandLine.arguments.dropFirst()))
+let options = TourOptions(Array(CommandLine.arguments.dropFirst()))
 let server = try MockServer()
 Shop.serve(on: server)
-let tour = Tour(server: server, over: transports.make)
+let tour = Tour(server: server, over: options.makeTransport)
 
 await tour.chapter("Declaring", Steps.declaring)
 await tour.chapter("Configuring", Steps.configuring)
@@ -23,4 +24,11 @@ await tour.chapter("Caching", Steps.caching)
 await tour.chapter("Transfers", Steps.transfers)
 
 server.stop()
+if let file = options.waterfall {
+    do {
+        try Data(tour.recorder.waterfall().utf8).write(to: file)
+    } catch {
+        TourOptions.fail("cannot write \(file.path(percentEncoded: false)): \(error.localizedDescription)")
+    }
+}
 exit(tour.report())

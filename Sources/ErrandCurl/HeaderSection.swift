@@ -94,7 +94,7 @@ struct HeaderSection {
         if line[0] == .space || line[0] == .tab {
             // RFC 9112, section 5.2: a continuation belongs to the line before it.
             guard !fields.isEmpty else { return .malformedHeader }
-            byteCount += line.trimmedCount
+            byteCount += line.trimmed.count
             fields[fields.count - 1] = .space
             fields.append(contentsOf: line)
             fields.append(.lineFeed)
@@ -110,7 +110,7 @@ struct HeaderSection {
         fields.append(contentsOf: line)
         fields.append(.lineFeed)
         let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
-        byteCount += name.count + value.trimmedCount
+        byteCount += name.count + value.trimmed.count
         return note(name, value)
     }
 
@@ -167,27 +167,38 @@ struct HeaderSection {
     }
 
     private static func parse(_ bytes: [UInt8]) -> [HTTPHeaders.Field] {
-        bytes.split(separator: .lineFeed).compactMap { line in
-            guard let colon = line.firstIndex(of: .colon) else { return nil }
-            return HTTPHeaders.Field(name: text(line[..<colon]), value: text(line[(colon + 1)...]))
+        bytes.withUnsafeBytes { bytes in
+            var (fields, start) = ([HTTPHeaders.Field](), 0)
+            while let end = bytes[start...].firstIndex(of: .lineFeed) {
+                if let colon = bytes[start..<end].firstIndex(of: .colon) {
+                    fields.append(
+                        HTTPHeaders.Field(name: text(bytes[start..<colon]), value: text(bytes[(colon + 1)..<end]))
+                    )
+                }
+                start = end + 1
+            }
+            return fields
         }
     }
 
-    /// Text in UTF-8, or else in ISO 8859-1, which has a character for each byte (RFC 9110, section 5.5).
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
-        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    /// Text without spaces at both ends, in UTF-8, or else in ISO 8859-1, which has a character for each byte (RFC 9110, section 5.5).
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes).trimmed
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
+        return String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }
 
 extension UnsafeRawBufferPointer {
     fileprivate var isStatusLine: Bool { baseAddress.map { count > 4 && memcmp($0, "HTTP/", 5) == 0 } ?? false }
 
-    /// The number of bytes without spaces at both ends.
-    fileprivate var trimmedCount: Int {
+    /// The bytes without spaces at both ends.
+    fileprivate var trimmed: UnsafeRawBufferPointer {
         var (start, end) = (0, count)
         while start < end, self[start] == .space || self[start] == .tab { start += 1 }
         while end > start, self[end - 1] == .space || self[end - 1] == .tab { end -= 1 }
-        return end - start
+        return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
     fileprivate func has(_ byte: UInt8) -> Bool { baseAddress.map { memchr($0, Int32(byte), count) != nil } ?? false }

@@ -78,23 +78,33 @@ public final class FlightRecorder: Accessory {
 
     /// Records an event.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
-        if case .willStart = event {
-            if isPaused || !records(context) { return }
-            return insert(RecordedSend(context, start: Date()))
-        }
-        let url = context.shownURL(by: secrets ?? context.secrets)
         let now = Date()
-        let isFailure = update(context.id) { send in
-            if let url { send.url = url }
-            let offset = Duration.seconds(now.timeIntervalSince(send.start))
-            switch event {
-            case .didStop(let outcome): (send.duration, send.outcome) = (offset, RecordedSend.Outcome(outcome))
-            case .willStop, .didProgress: return false
-            default: send.notes.append(RecordedSend.Note(event, offset))
-            }
-            return send.isFailure
+        switch event {
+        case .willStart:
+            if isPaused || !records(context) { return }
+            return insert(RecordedSend(context, start: now))
+        case .willStop, .didProgress: return
+        default: break
         }
-        if isFailure, let file = state.withLock({ $0.failureFile }) { try? write(to: file) }
+        guard let isFirst = state.withLock({ $0.sends[context.id]?.exchanges.isEmpty }) else { return }
+        // An exchange has one; the response of a send without any is stored.
+        let url = isFirst ? context.shownURL(by: secrets ?? context.secrets) : nil
+        if case .didStop(let end) = event {
+            let outcome = RecordedSend.Outcome(end)
+            update(context.id) { send in
+                send.url = url ?? send.url
+                (send.duration, send.outcome) = (.seconds(now.timeIntervalSince(send.start)), outcome)
+            }
+            guard case .failure = outcome, let file = state.withLock({ $0.failureFile }) else { return }
+            try? write(to: file)
+        } else {
+            var note = RecordedSend.Note(event)
+            update(context.id) { send in
+                send.url = url ?? send.url
+                note.offset = .seconds(now.timeIntervalSince(send.start))
+                send.add(note)
+            }
+        }
     }
 
     /// Records an exchange.
@@ -105,34 +115,31 @@ public final class FlightRecorder: Accessory {
         }
         guard state.withLock({ $0.sends[context.id] != nil }) else { return }
         let recorded = RecordedExchange(exchange, hiding: secrets)
-        _ = update(context.id) { send in
-            send.exchanges.append(recorded)
+        update(context.id) { send in
+            send.add(recorded)
             if recorded.purpose == .background, let status = recorded.statusCode {
-                (send.url, send.duration) = (recorded.url, recorded.duration)
-                send.outcome = .success(statusCode: status, source: "network")
+                (send.duration, send.outcome) = (recorded.duration, .success(statusCode: status, source: "network"))
             }
-            return false
         }
     }
 
     private func insert(_ send: RecordedSend) {
         state.withLock { state in
-            if state.sends.updateValue(send, forKey: send.id) == nil { state.order.append(send.id) }
-            state.byteCount += send.cost
+            let old = state.sends.updateValue(send, forKey: send.id)
+            if old == nil { state.order.append(send.id) }
+            state.byteCount += send.cost - (old?.cost ?? 0)
             drop(from: &state)
         }
     }
 
-    /// Changes a send that is recorded, and returns what the closure returns.
-    private func update(_ id: Int, _ change: (inout RecordedSend) -> Bool) -> Bool {
+    /// Changes a send that is recorded.
+    private func update(_ id: Int, _ change: (inout RecordedSend) -> Void) {
         state.withLock { state in
-            guard var send = state.sends.removeValue(forKey: id) else { return false }
-            state.byteCount -= send.cost
-            let result = change(&send)
-            state.byteCount += send.cost
-            state.sends[id] = send
+            guard let place = state.sends.index(forKey: id) else { return }
+            state.byteCount -= state.sends.values[place].cost
+            change(&state.sends.values[place])
+            state.byteCount += state.sends.values[place].cost
             drop(from: &state)
-            return result
         }
     }
 
@@ -185,14 +192,14 @@ extension RecordedSend.Outcome {
 }
 
 extension RecordedSend.Note {
-    init(_ event: AccessoryEvent, _ offset: Duration) {
+    init(_ event: AccessoryEvent) {
         let duration: Duration? =
             switch event {
             case .didWait(let time): time
             case .willRetry(let pause, _): pause
             default: nil
             }
-        self.init(offset: offset, event: event.name, text: event.words, duration: duration)
+        self.init(offset: .zero, event: event.name, text: event.words, duration: duration)
     }
 }
 

@@ -133,6 +133,6 @@ extension JSONDrift: CustomStringConvertible {
         let rows = findings.map {
             [$0.typeName, $0.path, $0.kind.rawValue + ($0.value.map { " \($0)" } ?? ""), "\($0.count)"]
         }
-        return Table.text([["request", "member", "finding", "times"]] + rows)
+        return Table.text([["request", "member", "finding", "times"]] + rows, left: 3)
     }
 }

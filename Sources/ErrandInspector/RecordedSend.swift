@@ -26,7 +26,7 @@ public struct RecordedSend: Sendable, Identifiable {
     /// What happened between the exchanges, as an event of a log, with the time since the start.
     public struct Note: Sendable, Hashable {
         /// The time since the start of the send.
-        public let offset: Duration
+        public internal(set) var offset: Duration
         /// The name of the event, such as `willRetry`.
         public let event: String
         /// The event in words.
@@ -49,16 +49,18 @@ public struct RecordedSend: Sendable, Identifiable {
     public let groups: [Group]
     /// The time of the start, by the system's clock.
     public let start: Date
-    /// The URL as logs show it, or `nil` until it is formed.
+    /// The URL as logs show it, of the last exchange; `nil` before the first one has ended.
     public internal(set) var url: String?
     /// The time from the start to the end, or until now while it runs.
     public internal(set) var duration = Duration.zero
     /// How it has ended.
     public internal(set) var outcome = Outcome.running
     /// The exchanges, in the order in which they have ended; none if the response was stored.
-    public internal(set) var exchanges: [RecordedExchange] = []
+    public private(set) var exchanges: [RecordedExchange] = []
     /// The events between them.
-    public internal(set) var notes: [Note] = []
+    public private(set) var notes: [Note] = []
+    /// About the bytes of memory that it needs.
+    private(set) var cost = 512
 
     init(_ context: RequestContext, start: Date) {
         (id, typeName, method, serviceID) = (context.id, context.typeName, context.method.rawValue, context.serviceID)
@@ -77,8 +79,16 @@ public struct RecordedSend: Sendable, Identifiable {
     /// The number of attempts that were repetitions.
     public var retryCount: Int { max(0, (exchanges.map(\.attempt).max() ?? 1) - 1) }
 
-    /// About the bytes of memory that it needs.
-    var cost: Int { 512 + exchanges.reduce(0) { $0 + $1.cost } + notes.reduce(0) { $0 + 96 + $1.text.utf8.count } }
+    mutating func add(_ exchange: RecordedExchange) {
+        exchanges.append(exchange)
+        url = exchange.url
+        cost += exchange.cost
+    }
+
+    mutating func add(_ note: Note) {
+        notes.append(note)
+        cost += 96 + note.text.utf8.count
+    }
 }
 
 /// An exchange of a ``RecordedSend``.
@@ -130,7 +140,10 @@ public struct RecordedExchange: Sendable {
 
     init(_ exchange: Exchange, hiding secrets: Secrets) {
         func fields(_ headers: HTTPHeaders) -> [Field] {
-            headers.map { Field(name: $0.name.oneLine, value: secrets.redacted($0.value, of: $0.name).oneLine) }
+            Array(headers).map { field in
+                let value = secrets.isShown(field.name) ? field.value.oneLine : Secrets.mask
+                return Field(name: field.name.oneLine, value: value)
+            }
         }
         func text(_ body: Exchange.Body, _ headers: HTTPHeaders, isError: Bool = false) -> String? {
             secrets.shown(body, headers, isError: isError).map { $0.string ?? $0.description }

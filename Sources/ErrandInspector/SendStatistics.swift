@@ -25,10 +25,35 @@ public final class SendStatistics: Accessory {
         public internal(set) var receivedByteCount: Int64 = 0
         /// The times of sends that succeeded, from the start until the model was made.
         public internal(set) var total = Percentiles()
-        /// The times of exchanges from the request until the header section, without connecting.
-        public internal(set) var firstByte = Percentiles()
-        /// The times of exchanges from the header section until the last byte.
-        public internal(set) var receive = Percentiles()
+        /// The times of the phases of exchanges; a phase that never occurred or that the transport does not know is not there.
+        public internal(set) var phases: [Phase: Percentiles] = [:]
+    }
+
+    /// A phase of an exchange, as in `Exchange.Phases`.
+    public enum Phase: String, CaseIterable, Sendable, Hashable {
+        /// Waiting in the transport before the request was begun.
+        case queue
+        /// Resolving the name of the host.
+        case nameLookup
+        /// Making the connection, without TLS.
+        case connect
+        /// The TLS handshake.
+        case tls
+        /// From then until the final header section.
+        case firstByte
+        /// From the final header section until the last byte.
+        case receive
+
+        func time(in phases: Exchange.Phases) -> Duration? {
+            switch self {
+            case .queue: phases.queue
+            case .nameLookup: phases.nameLookup
+            case .connect: phases.connect
+            case .tls: phases.tls
+            case .firstByte: phases.firstByte
+            case .receive: phases.receive
+            }
+        }
     }
 
     private let entries = Lock<[String: Entry]>([:])
@@ -73,8 +98,10 @@ public final class SendStatistics: Accessory {
         change(context) { entry in
             entry.sentByteCount += exchange.requestBody.byteCount ?? 0
             entry.receivedByteCount += exchange.responseBody.byteCount ?? 0
-            if let time = exchange.phases.firstByte { entry.firstByte.add(time) }
-            if let time = exchange.phases.receive { entry.receive.add(time) }
+            for phase in Phase.allCases {
+                guard let time = phase.time(in: exchange.phases) else { continue }
+                entry.phases[phase, default: Percentiles()].add(time)
+            }
         }
     }
 
@@ -149,7 +176,7 @@ extension SendStatistics {
                 "\(entry.receivedByteCount)",
             ]
         }
-        return Table.text([head] + rows)
+        return Table.text([head] + rows, left: 1)
     }
 
     private static func words(_ times: Percentiles, _ part: Double) -> String { times.percentile(part)?.words ?? "–" }
@@ -166,6 +193,7 @@ extension SendStatistics {
             let failures = entry.failures.sorted { $0.key < $1.key }.map {
                 ($0.key, JSONValue.number(JSONNumber($0.value)))
             }
+            let phases = Phase.allCases.compactMap { phase in entry.phases[phase].map { (phase.rawValue, times($0)) } }
             return [
                 "service": .string(entry.serviceID), "request": .string(entry.typeName),
                 "sends": .number(JSONNumber(entry.count)), "failures": .object(JSONObject(failures)),
@@ -174,21 +202,21 @@ extension SendStatistics {
                 "cacheHits": .number(JSONNumber(entry.cacheHitCount)),
                 "sentBytes": .number(JSONNumber(entry.sentByteCount)),
                 "receivedBytes": .number(JSONNumber(entry.receivedByteCount)), "total": times(entry.total),
-                "firstByte": times(entry.firstByte), "receive": times(entry.receive),
+                "phases": .object(JSONObject(phases)),
             ]
         }
         return JSONValue.array(entries).data
     }
 }
 
-/// A table of text, whose first column is aligned on the left and the others on the right.
+/// A table of text, whose first columns are aligned on the left and the others on the right.
 enum Table {
-    static func text(_ rows: [[String]]) -> String {
+    static func text(_ rows: [[String]], left leftCount: Int) -> String {
         let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             row.enumerated().map { column, text in
                 let space = String(repeating: " ", count: widths[column] - text.count)
-                return column == 0 ? text + space : space + text
+                return column < leftCount ? text + space : space + text
             }.joined(separator: "  ")
         }.joined(separator: "\n")
     }

@@ -82,7 +82,12 @@ enum WaterfallPage {
         const $ = id => document.getElementById(id);
         const phases = [["queue", "waiting for a connection"], ["lookup", "name lookup"], ["connect", "connecting"], ["tls", "TLS"],
           ["wait", "waiting for the response"], ["receive", "receiving"]];
-        const closed = new Set();
+        // Of large groups, only the first row is shown at first.
+        const sizes = new Map(), closed = new Set();
+        for (const [, id] of sends.flatMap(send => send.groups)) {
+          sizes.set(id, (sizes.get(id) || 0) + 1);
+          if (sizes.get(id) > 100) closed.add(id);
+        }
         function make(tag, name, text) {
           const element = document.createElement(tag);
           if (name) element.className = name;
@@ -201,7 +206,7 @@ enum WaterfallPage {
           if (!list.length) $("rows").append(make("div", "", sends.length ? "Nothing matches the filter." : "Nothing was recorded."));
           if (!list.length) $("rows").firstChild.id = "none";
           scroll();
-          const row = rows.find(row => row.dataset.group === focus) || rows[0];
+          const row = focus && rows.find(row => row.dataset.group === focus) || rows[0];
           if (row) row.tabIndex = 0;
           if (row && focus) row.focus();
         }

@@ -124,6 +124,7 @@ import Testing
             ("Upload", ["-H", "a b: c", url, "a=b"], "'a b' is not a name"),
             ("Upload", ["--file", "-", url], "write it to a file first"),
             ("Upload", [url, "a=@-"], "write it to a file first"), ("Tour", ["--transport", "foo"], "urlsession"),
+            ("Tour", ["--waterfall"], "needs a file"),
         ] as [(String, [String], String)]
     )
     func wrongCommandLineIsExplained(name: String, words: [String], text: String) async throws {

@@ -20,7 +20,7 @@ public struct LoggingAccessory: Accessory {
         case events
         /// Events, and the header sections of each ``Exchange``, when it has ended.
         case headers
-        /// Events, and each ``Exchange`` with its bodies: JSON of up to 1 MiB, laid out in up to 16 KiB, and forms.
+        /// Events, and each ``Exchange`` with its bodies: up to 64 KiB of JSON, laid out, or of a form.
         ///
         /// Of an error response, the members are shown that explain it, such as `code`, `error`, `message`, `detail`, `title`,
         /// `type` and `status`.
@@ -63,8 +63,8 @@ public struct LoggingAccessory: Accessory {
         self.write = write ?? { StandardError.write($0 + "\n") }
     }
 
-    /// 1 MiB at the level of bodies, 0 at that of header sections.
-    public var exchangeBodyLimit: Int? { level < .headers ? nil : level == .headers ? 0 : 1 << 20 }
+    /// 64 KiB at the level of bodies, 0 at that of header sections.
+    public var exchangeBodyLimit: Int? { level < .headers ? nil : level == .headers ? 0 : 64 << 10 }
 
     /// Writes the line of an event, if the level includes it.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {

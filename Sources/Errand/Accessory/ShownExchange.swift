@@ -2,46 +2,31 @@ internal import Foundation
 
 /// An exchange as a log shows it.
 struct ShownExchange {
+    private typealias Message = (headers: [HTTPHeaders.Field], body: JSONValue?)
+
     private let exchange: Exchange
     private let url: String
-    private let headers: (request: [HTTPHeaders.Field], response: [HTTPHeaders.Field])
-    private var bodies: (request: JSONValue?, response: JSONValue?)
-
-    /// The number of bytes of each body that is written.
-    private static let limit = 16 << 10
+    private let (request, response): (Message, Message)
 
     init(_ exchange: Exchange, hasBodies: Bool, hiding secrets: Secrets) {
-        func fields(_ headers: HTTPHeaders) -> [HTTPHeaders.Field] {
-            headers.map { .init(name: $0.name, value: secrets.redacted($0.value, of: $0.name)) }
+        func message(_ headers: HTTPHeaders, _ body: Exchange.Body, isError: Bool) -> Message {
+            let shown = headers.map { HTTPHeaders.Field(name: $0.name, value: secrets.redacted($0.value, of: $0.name)) }
+            return (shown, hasBodies ? secrets.shown(body, headers, isError: isError) : nil)
         }
         self.exchange = exchange
         url = exchange.shownURL(by: secrets)
-        headers = (fields(exchange.requestHeaders), fields(exchange.responseHeaders))
-        guard hasBodies else { return }
-        let isError = (exchange.statusCode ?? 0) >= 400
-        bodies.request = secrets.shown(exchange.requestBody, exchange.requestHeaders)
-        bodies.response = secrets.shown(exchange.responseBody, exchange.responseHeaders, isError: isError)
+        request = message(exchange.requestHeaders, exchange.requestBody, isError: false)
+        response = message(exchange.responseHeaders, exchange.responseBody, isError: (exchange.statusCode ?? 0) >= 400)
     }
 
     var lines: [String] {
-        let request = Self.lines("> ", "\(exchange.method) \(url)", headers.request, bodies.request)
-        guard let status = exchange.statusCode else { return request }
-        return request + Self.lines("< ", "\(status)", headers.response, bodies.response)
+        let sent = Self.lines("> ", "\(exchange.method) \(url)", request)
+        return sent + (exchange.statusCode.map { Self.lines("< ", "\($0)", response) } ?? [])
     }
 
-    private static func lines(
-        _ mark: String,
-        _ first: String,
-        _ headers: [HTTPHeaders.Field],
-        _ body: JSONValue?
-    ) -> [String] {
-        var lines = [first] + headers.map { "\($0.name): \($0.value)" }
-        if let body {
-            var text = body.string ?? ""
-            if body.string == nil { body.layOut(in: &text, upTo: limit) }
-            lines += [""] + text.prefix(limit).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-            if text.count > limit { lines.append("…") }
-        }
+    private static func lines(_ mark: String, _ first: String, _ message: Message) -> [String] {
+        var lines = [first] + message.headers.map { "\($0.name): \($0.value)" }
+        if let body = message.body { lines += [""] + (body.string ?? body.laidOut()).components(separatedBy: "\n") }
         return lines.map { mark + $0.oneLine }
     }
 
@@ -49,16 +34,12 @@ struct ShownExchange {
         func object(_ headers: [HTTPHeaders.Field]) -> JSONValue {
             .array(headers.map { .array([.string($0.name), .string($0.value)]) })
         }
-        func bounded(_ body: JSONValue) -> JSONValue {
-            body.data.count > Self.limit ? .string("(\(body.data.count) bytes)") : body
-        }
         let all: [(String, JSONValue?)] = [
             ("purpose", .string(exchange.purpose.rawValue)), ("attempt", .number(JSONNumber(exchange.attempt))),
-            ("target", .string(url)), ("requestHeaders", object(headers.request)),
-            ("requestBody", bodies.request.map(bounded)),
+            ("target", .string(url)), ("requestHeaders", object(request.headers)), ("requestBody", request.body),
             ("status", exchange.statusCode.map { .number(JSONNumber($0)) }),
-            ("responseHeaders", exchange.statusCode.map { _ in object(headers.response) }),
-            ("responseBody", bodies.response.map(bounded)),
+            ("responseHeaders", exchange.statusCode.map { _ in object(response.headers) }),
+            ("responseBody", response.body),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
     }

@@ -70,9 +70,7 @@ public struct ResponseSequence<R: Request>: AsyncSequence {
     }
 
     /// Returns a new iterator; each iteration sends the request.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(responses: self, sequence: SendSequence(SendGroup("ResponseSequence"), sends))
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(responses: self, sequence: .init("responses", sends)) }
 
     /// The iterator of the sequence.
     public struct Iterator: AsyncIteratorProtocol {

@@ -160,7 +160,7 @@ extension Agent {
     ) async -> [Result<R.Model, any Error>] where R.Model: Sendable, R.Formatter: Sendable {
         let (stop, next) = (CompositionStop(), Lock(0))
         let results = ResultList(Result<R.Model, any Error>.failure(CancellationError()), count: requests.count)
-        let sequence = SendSequence(SendGroup("results"), pipeline.sends) { stop.stop() }
+        let sequence = SendSequence("results", pipeline.sends) { stop.stop() }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<min(width, requests.count) {
                 group.addTask {

@@ -169,7 +169,7 @@ final class BatchRun {
     ) {
         var (context, stopID) = outer.inner(within: options.deadline)
         // `cancelAll` finds it here, not by the requests that run at that time: their failures may be ignored.
-        context.sequence = SendSequence(SendGroup(typeName, in: outer.sequence?.group), outer.agent.pipeline.sends) {
+        context.sequence = SendSequence(typeName, in: outer.sequence, outer.agent.pipeline.sends) {
             [stop = context.stop] in stop.stop()
         }
         (self.context, self.stopID) = (context, stopID)

@@ -44,10 +44,9 @@ public struct ChainRequest<Model>: DeclaredComposition {
 
     func begin(in outer: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
         var (context, stopID) = outer.inner(within: options.deadline, keepingResponses: true)
-        context.sequence = SendSequence(
-            SendGroup("ChainRequest", in: outer.sequence?.group),
-            outer.agent.pipeline.sends
-        ) { [stop = context.stop] in stop.stop() }
+        context.sequence = SendSequence("ChainRequest", in: outer.sequence, outer.agent.pipeline.sends) {
+            [stop = context.stop] in stop.stop()
+        }
         let notifier = CompositionNotifier("ChainRequest", total: count, options, endedBy: context, in: outer)
         let run = ChainRun(context, notifier)
         await run.notifier.start()

@@ -175,9 +175,7 @@ struct MemberContext {
     /// Returns this context for many requests with a result of its own for each.
     func ofMany() -> MemberContext {
         var context = self
-        context.sequence = SendSequence(SendGroup("results", in: sequence?.group), agent.pipeline.sends) { [stop] in
-            stop.stop()
-        }
+        context.sequence = SendSequence("results", in: sequence, agent.pipeline.sends) { [stop] in stop.stop() }
         return context
     }
 

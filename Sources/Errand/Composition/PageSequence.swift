@@ -36,7 +36,7 @@ public struct PageSequence<R: Request>: AsyncSequence {
 
         fileprivate init(pages: PageSequence) {
             self.pages = pages
-            advance = pages.makeAdvance(SendSequence(SendGroup("PageSequence"), pages.sends))
+            advance = pages.makeAdvance(SendSequence("PageSequence", pages.sends))
             items = pages.limits.map { _ in 0 }
         }
 

@@ -35,7 +35,7 @@ public struct PollingSequence<R: Request>: AsyncSequence {
 
         fileprivate init(polling: PollingSequence) {
             self.polling = polling
-            sequence = SendSequence(SendGroup("PollingSequence"), polling.agent.pipeline.sends)
+            sequence = SendSequence("PollingSequence", polling.agent.pipeline.sends)
         }
 
         /// Waits for the interval, sends the request and returns the response, or `nil` if `until` returned `true` for

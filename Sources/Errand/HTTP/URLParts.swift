@@ -226,8 +226,10 @@ struct Origin: Sendable, Hashable, CustomStringConvertible {
 extension URL {
     /// The origin, without user information.
     var origin: Origin {
-        // A URL that cannot be sent has an origin that no other URL has.
-        let parts = (try? URLParts(absolute: absoluteString)) ?? nil
+        // A URL that cannot be sent has an origin that no other URL has. What follows the host is not read.
+        let text = absoluteString.utf8
+        let end = text.dropFirst("https://".utf8.count).firstIndex { "/?#".utf8.contains($0) } ?? text.endIndex
+        let parts = (try? URLParts(absolute: String(Substring(text[..<end])))) ?? nil
         return parts?.origin ?? Origin("\(scheme ?? "")://\(host() ?? "")")
     }
 }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The name of a member, prepared for comparison with the bytes of a text.
 struct JSONName: Hashable, Sendable {
     let text: String
@@ -17,12 +19,7 @@ struct JSONName: Hashable, Sendable {
         // An escape is never shorter than the text that it represents.
         guard range.count >= utf8.count else { return false }
         if range.count > utf8.count || hasBackslash { return matchesEscaped(range, in: scanner) }
-        return utf8.withUnsafeBytes { name in
-            for offset in 0..<name.count where name[offset] != scanner.bytes[range.lowerBound &+ offset] {
-                return false
-            }
-            return true
-        }
+        return scanner.bytes.baseAddress.map { memcmp($0 + range.lowerBound, utf8, utf8.count) == 0 } ?? true
     }
 
     @inline(never)

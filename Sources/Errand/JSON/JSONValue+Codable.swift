@@ -72,17 +72,23 @@ extension JSONValue: Codable {
     }
 }
 
+extension JSONValue {
+    fileprivate func required<T>(_ part: (JSONValue) -> T?, _ words: String, _ decoder: any Decoder) throws -> T {
+        guard let part = part(self) else {
+            let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected \(words)")
+            throw DecodingError.typeMismatch(T.self, context)
+        }
+        return part
+    }
+}
+
 extension JSONNumber: Codable {
     /// Creates a number by decoding from any decoder; see ``JSONValue/init(from:)`` for what is lost.
     ///
     /// - Parameter decoder: The decoder.
     /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
-        guard case .number(let number) = try JSONValue(from: decoder) else {
-            let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected a number")
-            throw DecodingError.typeMismatch(JSONNumber.self, context)
-        }
-        self = number
+        self = try JSONValue(from: decoder).required(\.number, "a number", decoder)
     }
 
     /// Encodes the number as the first of `Int64`, `UInt64`, `Decimal` and `Double` that can represent it.
@@ -112,11 +118,7 @@ extension JSONObject: Codable {
     /// - Parameter decoder: The decoder.
     /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
-        guard case .object(let object) = try JSONValue(from: decoder) else {
-            let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected an object")
-            throw DecodingError.typeMismatch(JSONObject.self, context)
-        }
-        self = object
+        self = try JSONValue(from: decoder).required(\.object, "an object", decoder)
     }
 
     /// Encodes the object into any encoder; see ``JSONValue/encode(to:)`` for what is lost.

@@ -18,24 +18,16 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// Appends the value with a line for each member and element, until the text has more bytes than the limit.
-    func layOut(in text: inout String, upTo limit: Int, indent: String = "") {
-        let parts: [(name: String, value: JSONValue)] =
-            switch self {
-            case .array(let elements): elements.map { ("", $0) }
-            case .object(let members): members.map { ("\(JSONValue.string($0.name)): ", $0.value) }
-            default: []
-            }
-        guard !parts.isEmpty else {
-            text += description
-            return
-        }
+    /// The value with a line for each member and element; what is more than eight levels deep is compact.
+    func laidOut(_ indent: String = "") -> String {
         let inner = indent + "  "
-        text += array == nil ? "{" : "["
-        for (number, part) in parts.enumerated() where text.utf8.count <= limit {
-            text += (number > 0 ? ",\n" : "\n") + inner + part.name
-            part.value.layOut(in: &text, upTo: limit, indent: inner)
+        var parts: [String] = []
+        if indent.utf8.count < 16 {
+            parts += (array ?? []).map { $0.laidOut(inner) }
+            parts += (object ?? [:]).map { "\(JSONValue.string($0.name)): \($0.value.laidOut(inner))" }
         }
-        text += "\n" + indent + (array == nil ? "}" : "]")
+        if parts.isEmpty { return description }
+        let lines = parts.map { "\n" + inner + $0 }.joined(separator: ",") + "\n" + indent
+        return array == nil ? "{\(lines)}" : "[\(lines)]"
     }
 }

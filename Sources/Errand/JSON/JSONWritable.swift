@@ -36,7 +36,7 @@ extension String {
 
 extension BinaryFloatingPoint where Self: CustomStringConvertible {
     /// Writes the shortest text that is read as the same number.
-    fileprivate func writeNumber(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool {
+    func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool {
         if isFinite {
             draft.text.write(number: self)
         } else if let names = draft.options.floats {
@@ -46,14 +46,6 @@ extension BinaryFloatingPoint where Self: CustomStringConvertible {
         }
         return true
     }
-}
-
-extension Double {
-    func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool { try writeNumber(to: draft, step) }
-}
-
-extension Float {
-    func write(to draft: JSONDraft, _ step: JSONDraft.Step) throws -> Bool { try writeNumber(to: draft, step) }
 }
 
 extension Decimal {

@@ -17,7 +17,10 @@ extension OutgoingRequest {
     /// - Returns: One line, except for a body with line breaks. Every argument is quoted for a POSIX shell.
     public func curl(hiding secrets: Secrets? = Secrets()) -> String {
         var words = ["curl"]
-        let headers = headers.filter { secrets != nil || !Self.setByTransport($0.name) }
+        // All but what curl sets itself.
+        let headers = headers.filter { field in
+            secrets != nil || !Self.reservedHeaders.contains { $0.isSameFieldName(as: field.name) }
+        }
         if method == .head {
             words.append("--head")
         } else if method != .get {
@@ -34,9 +37,7 @@ extension OutgoingRequest {
             let name = field.name.utf8.allSatisfy(\.isTokenCharacter) ? field.name : "a field"
             words += ["-H", line.isPrintable ? quoted(line) : "(\(name) with control characters)"]
         }
-        if !body.isEmpty || secrets == nil && statesLength {
-            words += arguments(hiding: secrets)
-        }
+        if !body.isEmpty || secrets == nil && statesLength { words += arguments(hiding: secrets) }
         return words.joined(separator: " ")
     }
 
@@ -55,11 +56,6 @@ extension OutgoingRequest {
 
     /// Whether a length of 0 is stated (RFC 9110, section 8.6).
     private var statesLength: Bool { [.post, .put, .patch].contains(method) }
-
-    /// Whether curl sets a header field itself.
-    private static func setByTransport(_ name: String) -> Bool {
-        reservedHeaders.contains { $0.isSameFieldName(as: name) }
-    }
 
     /// The option for the body and its value.
     private func arguments(hiding secrets: Secrets?) -> [String] {

@@ -3,7 +3,7 @@ public import Foundation
 /// The values that logs, curl commands, plans and errors show: only values whose names are listed as harmless.
 extension Secrets {
     /// Returns whether the values of a header field, parameter or JSON member of this name are shown.
-    func isShown(_ name: String) -> Bool {
+    package func isShown(_ name: String) -> Bool {
         Self.harmless.contains(name.lowercased()) || shown.contains { $0.isSameFieldName(as: name) }
     }
 
@@ -37,7 +37,7 @@ extension Secrets {
     /// Returns a JSON value with the names of its members, and its strings, numbers and other scalars masked.
     ///
     /// The elements of an array have the name of the array. Recursion is bounded by the depth that the parser allows.
-    public func redacted(_ value: JSONValue) -> JSONValue { redacted(value, isShown) }
+    public func redacted(_ value: JSONValue) -> JSONValue { redacted(value) { isShown($0) } }
 
     /// Returns the body of an error response: ``redacted(_:)-(JSONValue)`` with the words that services explain errors with.
     func redacted(error value: JSONValue) -> JSONValue {

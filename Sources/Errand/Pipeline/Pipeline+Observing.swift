@@ -25,25 +25,21 @@ final class ObservedExchange {
         guard let limit = prepared.accessories.exchangeBodyLimit else { return nil }
         (self.prepared, timeline) = (prepared, pipeline.timeline)
         self.limit = prepared.receiver == nil ? limit : 0
-        let purpose: Exchange.Purpose =
-            RefreshScope.isActive
-            ? .refresh
-            : prepared.accessories.isEmpty
-                ? .background
-                : !redirects.isEmpty ? .redirect : outgoing.notes.conditions.isEmpty ? .attempt : .revalidation
+        var purpose: Exchange.Purpose = outgoing.notes.conditions.isEmpty ? .attempt : .revalidation
+        if !redirects.isEmpty { purpose = .redirect }
+        if prepared.accessories.isEmpty { purpose = .background }
+        if RefreshScope.isActive { purpose = .refresh }
         let sent = pipeline.transport.sentFields(of: outgoing)
         var request = outgoing
         if let sent { request.headers = sent }
-        let body: Exchange.Body =
-            if case .data(let data) = outgoing.body {
-                Exchange.Body(data, of: Int64(data.count), upTo: limit)
-            } else { Exchange.Body(Data(), of: outgoing.body.byteCount, upTo: 0) }
+        var body = Data()
+        if case .data(let data) = outgoing.body { body = data }
         exchange = Exchange(
             attempt: record?.number ?? 1,
             purpose: purpose,
             request: request,
             isExact: sent != nil,
-            requestBody: body,
+            requestBody: Exchange.Body(body, of: outgoing.body.byteCount, upTo: limit),
             start: timeline.date()
         )
         (began, handed) = (timeline.now(), .now)

@@ -32,12 +32,18 @@ final class SendSequence: Sendable {
     /// Creates a sequence.
     ///
     /// - Parameters:
-    ///   - group: What its sends are a part of.
+    ///   - name: The name of the group that its sends are a part of.
+    ///   - outer: The sequence that it is a part of, or `nil`.
     ///   - sends: The running sends of the agent.
     ///   - end: Ends a batch, a chain, or many requests with a result for each, and returns at once; `nil` for
     ///     the sequence of a reader.
-    init(_ group: SendGroup, _ sends: RunningSends, endedBy end: (@Sendable () -> Void)? = nil) {
-        self.group = group
+    init(
+        _ name: String,
+        in outer: SendSequence? = nil,
+        _ sends: RunningSends,
+        endedBy end: (@Sendable () -> Void)? = nil
+    ) {
+        group = SendGroup(name, in: outer?.group)
         (self.sends, self.end, isOfReader) = (sends, end, end == nil)
         sends.note(self)
     }

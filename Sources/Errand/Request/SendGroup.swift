@@ -11,5 +11,5 @@ package final class SendGroup: Sendable {
     /// The group that it is a part of, or `nil`.
     package let outer: SendGroup?
 
-    init(_ name: String, in outer: SendGroup? = nil) { (self.name, self.outer) = (name, outer) }
+    init(_ name: String, in outer: SendGroup?) { (self.name, self.outer) = (name, outer) }
 }

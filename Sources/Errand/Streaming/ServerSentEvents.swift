@@ -33,7 +33,7 @@ public struct ServerSentEvents<R: Request>: AsyncSequence {
 
         fileprivate init(_ events: ServerSentEvents) {
             self.events = events
-            sequence = SendSequence(SendGroup("ServerSentEvents"), events.agent.pipeline.sends)
+            sequence = SendSequence("ServerSentEvents", events.agent.pipeline.sends)
             parser = ServerSentEventParser(lastEventID: events.lastEventID, limit: events.maximumEventSize)
         }
 

@@ -5,8 +5,10 @@ extension String {
     /// an escape sequence must not reach a terminal. A line break becomes `\n`, others `\r`, `\t` or `\u{1B}`.
     package var oneLine: String {
         // Nearly every text is on one line already. Marks of several bytes all begin with C2, D8 or E2.
-        guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }),
-            unicodeScalars.contains(where: \.breaksLines)
+        let hasMark = utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
+        }
+        guard hasMark != false, unicodeScalars.contains(where: \.breaksLines)
         else { return self }
         var text = ""
         for scalar in unicodeScalars {

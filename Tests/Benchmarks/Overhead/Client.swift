@@ -1,4 +1,6 @@
 import Errand
+import ErrandCurl
+import ErrandInspector
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -26,7 +28,10 @@ struct Client: Sendable {
     /// Makes what fetches a user, again and again, over one session.
     let makeFetch: @Sendable (_ server: URL) -> Fetch
 
-    static let all = [errand, observed, modified, general, raw, lean, curl, curlTransport, easy, easyModel, easyAsync]
+    static let all = [
+        errand, observed, recorded, curlRecorded, modified, general, raw, lean, curl, curlTransport, easy, easyModel,
+        easyAsync,
+    ]
 
     static let errand = Client(name: "errand") { server in
         let agent = Agent(config: NetworkConfig(baseURL: server))
@@ -38,6 +43,22 @@ struct Client: Sendable {
         var config = NetworkConfig(baseURL: server)
         config.accessories.append(LineAccessory())
         let agent = Agent(config: config)
+        return { try await agent.send(GetUser()) }
+    }
+
+    /// Errand with a recorder of the last sends and their bodies.
+    static let recorded = Client(name: "recorded") { server in
+        var config = NetworkConfig(baseURL: server)
+        config.accessories.append(FlightRecorder())
+        let agent = Agent(config: config)
+        return { try await agent.send(GetUser()) }
+    }
+
+    /// The same over libcurl.
+    static let curlRecorded = Client(name: "curlRecorded") { server in
+        var config = NetworkConfig(baseURL: server)
+        config.accessories.append(FlightRecorder())
+        let agent = Agent(config: config, transport: CurlTransport())
         return { try await agent.send(GetUser()) }
     }
 

@@ -105,11 +105,16 @@ import Testing
 
     @Test func whatIsLargeOrNotTextIsNamedByItsSize() async throws {
         let deep = String(repeating: "[1,", count: 100) + "1" + String(repeating: "]", count: 100)
-        let wide = "[" + [String](repeating: deep, count: 60).joined(separator: ",") + "]"
-        let text = try #require(await log(.bodies, .json(wide)).first)
-        #expect(text.utf8.count < 64 << 10 && text.hasSuffix("\n< …"))
-        let json = try #require(await log(.bodies, .json(wide), format: .json).first)
-        #expect(json.utf8.count < 2_000 && json.contains(" bytes)"))
+        func wide(_ count: Int) -> String {
+            "[" + [String](repeating: deep, count: count).joined(separator: ",") + "]"
+        }
+        // What is nested deeply is not laid out, because the spaces before it would be most of the text.
+        let text = try #require(await log(.bodies, .json(wide(100))).first)
+        #expect(text.utf8.count < 256 << 10 && text.hasSuffix("\n< ]") && text.contains(#",["•••",["•••","#))
+        for format in [LoggingAccessory.Format.text, .json] {
+            let large = try #require(await log(.bodies, .json(wide(200)), format: format).first)
+            #expect(large.utf8.count < 2_000 && large.contains("(80401 bytes of application/json)"), "\(large)")
+        }
         let page = TransportResponse(
             statusCode: 500,
             headers: ["Content-Type": "text/html"],

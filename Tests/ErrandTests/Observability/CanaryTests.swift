@@ -1,25 +1,50 @@
 import Errand
+import ErrandInspector
 import ErrandTesting
 import Foundation
 import Testing
 
-/// No text contains a value: error, description, dump, plan, command line and log, with a canary wherever a value can be.
+/// No text contains a value: error, description, dump, plan, command line, log, archive, page, figures and drift, with a canary
+/// wherever a value can be.
 @Suite(.limit(seconds: 60))
 struct CanaryTests {
     private static let canary = "CANARY-7f3a"
+    /// A part of a field that is shown, because its name is listed as harmless.
+    private static let shownParameter = "profile=\(canary)"
 
     private struct Leaky: Error { let text: String }
-    private struct Profile: Decodable, Sendable { let born: Date }
+    private struct Profile: Decodable, Sendable {
+        enum Grade: String, Decodable { case gold }
+        let born: Date
+        let grade: Grade?
+    }
+
+    /// What the inspector sees.
+    private struct Inspector {
+        let recorder = FlightRecorder()
+        let statistics = SendStatistics()
+        let drift = JSONDrift()
+
+        /// What it exports, and all that is reachable from it.
+        var texts: [String] {
+            [recorder.har(), statistics.json].map { String(decoding: $0, as: UTF8.self) }
+                + [recorder.waterfall(), statistics.table, "\(drift)"]
+                + CanaryTests.texts(
+                    of: [recorder.sends, recorder, statistics.all, statistics, drift.findings, drift] as [Any]
+                )
+        }
+    }
 
     /// The outcomes of a send.
     enum Fate: CaseIterable {
-        case success, status, serviceError, undecodable, notJSON, reset, system, retried, redirected, insecureRedirect
+        case success, status, serviceError, undecodable, unknownGrade, notJSON, reset, system, retried, redirected,
+            insecureRedirect
 
         /// The response to the nth request, with the canary wherever a response can hold one.
         func response(_ number: Int) throws -> TransportResponse {
             let secret = #"{"accessToken": "\#(canary)", "any": ["\#(canary)"], "born": "\#(canary)"}"#
             let headers: HTTPHeaders = [
-                "Set-Cookie": "sid=\(canary)", "Content-Type": "application/json; profile=\"\(canary)\"",
+                "Set-Cookie": "sid=\(canary)", "Content-Type": "application/json; \(shownParameter)",
                 "X-Any": canary,
                 "Link": "</\(canary)?a=\(canary)>; rel=next",
             ]
@@ -31,6 +56,7 @@ struct CanaryTests {
             case .status: return json(secret, status: 500)
             case .serviceError: return json(#"{"code": 40001, "msg": "no such user", "data": \#(secret)}"#)
             case .undecodable: return json(#"{"code": 0, "data": \#(secret)}"#)
+            case .unknownGrade: return json(#"{"code": 0, "data": {"born": 1, "grade": "\#(canary)"}}"#)
             case .notJSON: return json(#"{"code": 0, "data": "\#(canary)"#)
             case .reset: throw NetworkError(.connectionReset, underlying: Leaky(text: canary))
             case .system:
@@ -49,7 +75,11 @@ struct CanaryTests {
         }
     }
 
-    private static func config(_ log: Record<String>, _ level: LoggingAccessory.Level) -> NetworkConfig {
+    private static func config(
+        _ log: Record<String>,
+        _ level: LoggingAccessory.Level,
+        _ inspector: Inspector
+    ) -> NetworkConfig {
         var config = NetworkConfig(baseURL: "https://user:CANARY-7f3a@api.example/v1")
         config.environment = ["SECRET": canary, "https_proxy": "http://u:\(canary)@proxy.example"]
         config.authorization = .bearer(canary)
@@ -64,7 +94,11 @@ struct CanaryTests {
             baseDelay: .milliseconds(1),
             maximumDelay: .milliseconds(1)
         )
-        config.accessories = [LoggingAccessory(level: level) { log.add($0) }, EverythingAccessory(log: log)]
+        config.accessories = [
+            LoggingAccessory(level: level) { log.add($0) },
+            LoggingAccessory(level: level, format: .json) { log.add($0) },
+            EverythingAccessory(log: log), inspector.recorder, inspector.statistics, inspector.drift,
+        ]
         return config
     }
 
@@ -107,6 +141,10 @@ struct CanaryTests {
             + ((value as? any Error).map { [$0.localizedDescription] } ?? [])
     }
 
+    private static func leaks(_ text: String) -> Bool {
+        text.replacing(shownParameter, with: "").contains(canary)
+    }
+
     private static let requests: [GeneralRequest<JSONFormatter<Profile>>] = {
         let base = GeneralRequest("/users", formatter: JSONFormatter<Profile>()).query([
             "access_token": canary, "any": canary, "url": "https://u:\(canary)@host/?page=\(canary)",
@@ -128,12 +166,13 @@ struct CanaryTests {
         ]
     }()
 
-    @Test(arguments: Fate.allCases, [LoggingAccessory.Level.failures, .outcomes, .events])
+    @Test(arguments: Fate.allCases, [LoggingAccessory.Level.failures, .outcomes, .events, .headers, .bodies])
     func secretsAreAlwaysRedacted(_ fate: Fate, _ level: LoggingAccessory.Level) async throws {
         for request in Self.requests {
             let log = Record<String>()
             let number = Record<Int>()
-            let config = Self.config(log, level)
+            let inspector = Inspector()
+            let config = Self.config(log, level, inspector)
             let rig = Rig(config: config) { _ in
                 number.add(1)
                 return try fate.response(number.all.count)
@@ -157,9 +196,34 @@ struct CanaryTests {
                 for line in Self.texts(of: sent) { log.add(line) }
             }
             log.add(plan.curl)
+            #expect(inspector.recorder.sends.count == 1 && inspector.statistics.all.count == 1)
+            for text in inspector.texts { log.add(text) }
             #expect(!log.all.isEmpty)
-            for line in log.all { #expect(!line.contains(Self.canary), "\(fate), \(level)") }
+            for line in log.all { #expect(!Self.leaks(line), "\(fate), \(level)") }
         }
+    }
+
+    @Test func secretsAreRedactedWhileSendsAreInFlight() async throws {
+        let (inspector, log, arrived, open) = (Inspector(), Record<String>(), Record<Int>(), Gate())
+        let rig = Rig(config: Self.config(log, .bodies, inspector)) { _ in
+            arrived.add(1)
+            // Half of them have an exchange behind them.
+            if arrived.all.count <= 32 { return try Fate.redirected.response(1) }
+            try await open.pass()
+            return try Fate.serviceError.response(1)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<64 {
+                let request = Self.requests[number % 4].path("/users/\(number)")
+                group.addTask { _ = try? await rig.agent.send(request.header("Idempotency-Key", "\(number)")) }
+            }
+            await open.waitForArrivals(64)
+            #expect(inspector.recorder.sends.count == 64)
+            for text in inspector.texts { #expect(!Self.leaks(text)) }
+            open.open()
+        }
+        for text in inspector.texts + log.all { #expect(!Self.leaks(text)) }
+        #expect(inspector.statistics.all.map(\.count) == [64])
     }
 
     @Test func namesThatTheConfigShowsApplyToTheLogAndToTheCommandLine() async throws {
