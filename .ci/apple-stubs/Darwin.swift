@@ -55,6 +55,7 @@ func getenv(_: UnsafePointer<CChar>!) -> UnsafeMutablePointer<CChar>!
 func malloc(_: Int) -> UnsafeMutableRawPointer!
 func mkstemp(_: UnsafeMutablePointer<CChar>!) -> Int32
 func memchr(_: UnsafeRawPointer!, _: Int32, _: Int) -> UnsafeMutableRawPointer!
+func memcmp(_: UnsafeRawPointer!, _: UnsafeRawPointer!, _: Int) -> Int32
 func strerror(_: Int32) -> UnsafeMutablePointer<CChar>!
 func strlen(_: UnsafePointer<CChar>!) -> Int
 func cbrt(_: Double) -> Double

@@ -26,7 +26,7 @@ await tour.chapter("Transfers", Steps.transfers)
 server.stop()
 if let file = options.waterfall {
     do {
-        try Data(tour.recorder.waterfall().utf8).write(to: file)
+        try tour.recorder.writeWaterfall(to: file)
     } catch {
         TourOptions.fail("cannot write \(file.path(percentEncoded: false)): \(error.localizedDescription)")
     }

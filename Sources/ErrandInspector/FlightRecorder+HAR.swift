@@ -143,7 +143,7 @@ private enum HAR {
     }
 }
 
-/// The phases of an exchange as an archive has them; a phase that is not known is -1, and part of `wait`.
+/// The phases of an exchange as an archive has them, in microseconds; a phase that is not known is -1, and part of `wait`.
 private struct Timings {
     private let phases: Exchange.Phases?
     private let wait: Duration
@@ -151,10 +151,19 @@ private struct Timings {
     let sum: Duration
 
     init(_ phases: Exchange.Phases?, of total: Duration) {
-        self.phases = phases
-        let known = [phases?.queue, phases?.nameLookup, phases?.connect, phases?.tls, phases?.receive]
+        // Each is rounded on its own, and then they add up.
+        func rounded(_ time: Duration?) -> Duration? { time.map { .microseconds(Int64($0 / .microseconds(1))) } }
+        var exact = phases
+        exact?.queue = rounded(phases?.queue)
+        exact?.nameLookup = rounded(phases?.nameLookup)
+        exact?.connect = rounded(phases?.connect)
+        exact?.tls = rounded(phases?.tls)
+        exact?.receive = rounded(phases?.receive)
+        self.phases = exact
+        let known = [exact?.queue, exact?.nameLookup, exact?.connect, exact?.tls, exact?.receive]
             .compactMap(\.self).reduce(.zero, +)
-        (wait, sum) = (max(.zero, total - known), max(known, total))
+        sum = max(known, rounded(total) ?? .zero)
+        wait = sum - known
     }
 
     var har: JSONValue {

@@ -1,3 +1,4 @@
+internal import Dispatch
 public import Errand
 public import Foundation
 
@@ -14,7 +15,7 @@ public import Foundation
 public final class FlightRecorder: Accessory {
     /// When a recorder writes a file by itself.
     public enum Occasion: Sendable, Hashable {
-        /// After each failed send.
+        /// After each failed send, in the background; failures that follow one another closely have one write.
         case failure
         /// When the process exits by `exit` or by returning from its main function.
         case exit
@@ -27,8 +28,11 @@ public final class FlightRecorder: Accessory {
         var byteCount = 0
         var isPaused = false
         var failureFile: URL?
+        /// Whether a write after a failure is about to begin.
+        var isWriting = false
     }
 
+    private let queue = DispatchQueue(label: "errand.flight-recorder")
     private let state = Lock(State())
     private let maximumCount: Int
     private let maximumByteCount: Int
@@ -62,7 +66,12 @@ public final class FlightRecorder: Accessory {
 
     /// The recorded sends, in the order in which they started.
     public var sends: [RecordedSend] {
-        state.withLock { state in state.order.compactMap { state.sends[$0] } }
+        let now = Date()
+        return state.withLock { state in state.order.compactMap { state.sends[$0] } }.map { send in
+            var send = send
+            if send.outcome == .running { send.duration = .seconds(max(0, now.timeIntervalSince(send.start))) }
+            return send
+        }
     }
 
     /// Drops what was recorded; sends that run are not recorded any more.
@@ -89,15 +98,16 @@ public final class FlightRecorder: Accessory {
         guard let isFirst = state.withLock({ $0.sends[context.id]?.exchanges.isEmpty }) else { return }
         // An exchange has one; the response of a send without any is stored.
         let url = isFirst ? context.shownURL(by: secrets ?? context.secrets) : nil
-        if case .didStop(let end) = event {
+        switch event {
+        // A revalidation in the background ends with this event, in place of the other.
+        case .didStop(let end), .didRevalidate(let end):
             let outcome = RecordedSend.Outcome(end)
             update(context.id) { send in
                 send.url = url ?? send.url
                 (send.duration, send.outcome) = (.seconds(now.timeIntervalSince(send.start)), outcome)
             }
-            guard case .failure = outcome, let file = state.withLock({ $0.failureFile }) else { return }
-            try? write(to: file)
-        } else {
+            if case .failure = outcome { writeSoon() }
+        default:
             var note = RecordedSend.Note(event)
             update(context.id) { send in
                 send.url = url ?? send.url
@@ -110,18 +120,15 @@ public final class FlightRecorder: Accessory {
     /// Records an exchange.
     public func request(_ context: RequestContext, exchanged exchange: Exchange) {
         let secrets = secrets ?? context.secrets
-        if exchange.purpose == .background, !isPaused, records(context) {
+        if !isRecorded(context) {
+            guard exchange.purpose == .background, !isPaused, records(context) else { return }
             insert(RecordedSend(context, start: exchange.start))
         }
-        guard state.withLock({ $0.sends[context.id] != nil }) else { return }
-        let recorded = RecordedExchange(exchange, hiding: secrets)
-        update(context.id) { send in
-            send.add(recorded)
-            if recorded.purpose == .background, let status = recorded.statusCode {
-                (send.duration, send.outcome) = (recorded.duration, .success(statusCode: status, source: "network"))
-            }
-        }
+        let recorded = RecordedExchange(exchange, upTo: bodyLimit, hiding: secrets)
+        update(context.id) { $0.add(recorded) }
     }
+
+    private func isRecorded(_ context: RequestContext) -> Bool { state.withLock { $0.sends[context.id] != nil } }
 
     private func insert(_ send: RecordedSend) {
         state.withLock { state in
@@ -138,6 +145,7 @@ public final class FlightRecorder: Accessory {
             guard let place = state.sends.index(forKey: id) else { return }
             state.byteCount -= state.sends.values[place].cost
             change(&state.sends.values[place])
+            state.sends.values[place].shrink(to: maximumByteCount)
             state.byteCount += state.sends.values[place].cost
             drop(from: &state)
         }
@@ -157,13 +165,51 @@ public final class FlightRecorder: Accessory {
     ///
     /// - Parameter file: The file.
     /// - Throws: The error of the file system.
-    public func write(to file: URL) throws {
-        try har().write(to: file, options: .atomic)
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o600],
-            ofItemAtPath: file.path(percentEncoded: false)
-        )
+    public func write(to file: URL) throws { try Self.write(har(), to: file) }
+
+    /// Writes ``waterfall()``; the file is replaced at once, and only its owner may read it.
+    ///
+    /// - Parameter file: The file.
+    /// - Throws: The error of the file system.
+    public func writeWaterfall(to file: URL) throws { try Self.write(Data(waterfall().utf8), to: file) }
+
+    /// Writes to another file first, which nobody else may read, and which then takes the place of this one.
+    private static func write(_ data: Data, to file: URL) throws {
+        let other = file.appendingPathExtension("\(UUID().uuidString).new").path(percentEncoded: false)
+        let descriptor = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        do {
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            try handle.write(contentsOf: data)
+            try handle.close()
+            guard rename(other, file.path(percentEncoded: false)) == 0 else {
+                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            }
+        } catch {
+            unlink(other)
+            throw error
+        }
     }
+
+    /// Writes after a failure in the background; several failures until then have one write.
+    private func writeSoon() {
+        let isFirst = state.withLock { state in
+            defer { state.isWriting = state.failureFile != nil }
+            return !state.isWriting && state.failureFile != nil
+        }
+        if isFirst { queue.async { self.writeAfterFailure() } }
+    }
+
+    private func writeAfterFailure() {
+        let file = state.withLock { state in
+            defer { state.isWriting = false }
+            return state.isWriting ? state.failureFile : nil
+        }
+        if let file { try? write(to: file) }
+    }
+
+    /// Waits for a write after a failure; a process that exits in between would lose it.
+    fileprivate func finishWriting() { queue.sync { writeAfterFailure() } }
 
     /// Writes what was recorded as HAR, from now on, on an occasion; a file that cannot be written is left as it is.
     ///
@@ -172,7 +218,9 @@ public final class FlightRecorder: Accessory {
     ///   - occasion: When it is written.
     public func writes(to file: URL?, on occasion: Occasion) {
         switch occasion {
-        case .failure: state.withLock { $0.failureFile = file }
+        case .failure:
+            state.withLock { $0.failureFile = file }
+            RecordersAtExit.add(self)
         case .exit: RecordersAtExit.add(self, file)
         }
     }
@@ -216,17 +264,29 @@ extension ResponseSource {
 
 /// The recorders that write their files when the process exits.
 private enum RecordersAtExit {
-    private static let recorders = Lock<[(recorder: FlightRecorder, file: URL)]>([])
+    private static let recorders = Lock<[(recorder: FlightRecorder, file: URL?)]>([])
     private static let registration: Void = {
         atexit {
-            for (recorder, file) in RecordersAtExit.recorders.withLock({ $0 }) { try? recorder.write(to: file) }
+            for (recorder, file) in RecordersAtExit.recorders.withLock({ $0 }) {
+                recorder.finishWriting()
+                if let file { try? recorder.write(to: file) }
+            }
         }
     }()
 
+    /// Adds a recorder, and replaces its file.
     static func add(_ recorder: FlightRecorder, _ file: URL?) {
         recorders.withLock { recorders in
             recorders.removeAll { $0.recorder === recorder }
-            if let file { recorders.append((recorder, file)) }
+            recorders.append((recorder, file))
+        }
+        registration
+    }
+
+    /// Adds a recorder that may have no file for the exit.
+    static func add(_ recorder: FlightRecorder) {
+        recorders.withLock { recorders in
+            if !recorders.contains(where: { $0.recorder === recorder }) { recorders.append((recorder, nil)) }
         }
         registration
     }

@@ -45,10 +45,16 @@ public final class JSONDrift: ReadingAccessory {
     }
 
     private struct Counts {
-        var (read, unread, absent, null, unknown) = (0, 0, 0, 0, 0)
+        var (unread, absent, null, unknown) = (0, 0, 0, 0)
     }
 
-    private let places = Lock<[Place: Counts]>([:])
+    private struct State {
+        var places: [Place: Counts] = [:]
+        /// The places of members that were there, whose absence elsewhere is no finding.
+        var read: Set<Place> = []
+    }
+
+    private let state = Lock(State())
     private let secrets: Secrets?
     private static let maximumCount = 10_000
 
@@ -65,8 +71,9 @@ public final class JSONDrift: ReadingAccessory {
 
     /// What was found, sorted by type, kind and path.
     public var findings: [Finding] {
-        places.withLock { $0 }.flatMap { place, counts -> [Finding] in
-            let isNeverThere = counts.read == 0 && counts.null == 0
+        let state = state.withLock { $0 }
+        return state.places.flatMap { place, counts -> [Finding] in
+            let isNeverThere = counts.null == 0 && !state.read.contains(place)
             let found: [(Finding.Kind, Int)] = [
                 (.unread, counts.unread), (.absent, isNeverThere ? counts.absent : 0), (.null, counts.null),
                 (.unknownValue, counts.unknown),
@@ -82,47 +89,48 @@ public final class JSONDrift: ReadingAccessory {
     }
 
     /// Drops what was found.
-    public func clear() { places.withLock { $0 = [:] } }
+    public func clear() { state.withLock { $0 = State() } }
 
     /// Notes a value that an enum does not know.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         guard case .didStop(.failure(let error as NetworkError)) = event, case .model = error.reason,
             case .dataCorrupted(let found)? = error.underlying as? DecodingError,
             found.debugDescription.hasPrefix("Cannot initialize "),
-            let value = found.debugDescription.split(separator: " value ", maxSplits: 1).last
+            let value = found.debugDescription.firstRange(of: " value ").map({
+                found.debugDescription[$0.upperBound...]
+            })
         else { return }
         let name = found.codingPath.last { $0.intValue == nil }?.stringValue ?? ""
-        note(context.typeName, found.codingPath, (secrets ?? context.secrets).redacted(String(value).oneLine, of: name))
-        {
-            $0.unknown += 1
-        }
+        let shown = (secrets ?? context.secrets).redacted(String(value).oneLine, of: name)
+        let place = Place(typeName: context.typeName, path: Self.text(found.codingPath), value: shown)
+        state.withLock { Self.count(\.unknown, at: place, in: &$0) }
     }
 
     package func request(_ context: RequestContext, read reads: JSONReads) {
-        for (finding, path) in reads.findings {
-            note(context.typeName, path) { counts in
+        let found = reads.findings.map { finding, path in
+            (finding, Place(typeName: context.typeName, path: Self.text(path), value: nil))
+        }
+        state.withLock { state in
+            for (finding, place) in found {
                 switch finding {
-                case .read: counts.read += 1
-                case .unread: counts.unread += 1
-                case .absent: counts.absent += 1
-                case .null: counts.null += 1
+                case .read: if state.read.count < Self.maximumCount { state.read.insert(place) }
+                case .unread: Self.count(\.unread, at: place, in: &state)
+                case .absent: Self.count(\.absent, at: place, in: &state)
+                case .null: Self.count(\.null, at: place, in: &state)
                 }
             }
         }
     }
 
-    private func note(
-        _ typeName: String,
-        _ path: [any CodingKey],
-        _ value: String? = nil,
-        _ change: (inout Counts) -> Void
-    ) {
-        let path = path.map { $0.intValue == nil ? "." + $0.stringValue.oneLine : "[*]" }.joined()
-        let place = Place(typeName: typeName, path: String(path.trimmingPrefix(".")), value: value)
-        places.withLock { places in
-            if places[place] == nil, places.count >= Self.maximumCount { return }
-            change(&places[place, default: Counts()])
-        }
+    /// A path as a finding has it, with at most 500 bytes.
+    private static func text(_ path: [any CodingKey]) -> String {
+        let text = path.map { $0.intValue == nil ? "." + $0.stringValue : "[*]" }.joined()
+        return String(text.trimmingPrefix(".")).shortened().oneLine
+    }
+
+    private static func count(_ kind: WritableKeyPath<Counts, Int>, at place: Place, in state: inout State) {
+        if state.places[place] == nil, state.places.count >= maximumCount { return }
+        state.places[place, default: Counts()][keyPath: kind] += 1
     }
 }
 

@@ -33,6 +33,9 @@ public struct RecordedSend: Sendable, Identifiable {
         public let text: String
         /// The time that a `didWait` has waited, or a `willRetry` pauses.
         public let duration: Duration?
+
+        /// About the bytes of memory that it needs.
+        fileprivate var cost: Int { 96 + text.utf8.count }
     }
 
     /// The number of the send, as in a log.
@@ -49,7 +52,7 @@ public struct RecordedSend: Sendable, Identifiable {
     public let groups: [Group]
     /// The time of the start, by the system's clock.
     public let start: Date
-    /// The URL as logs show it, of the last exchange; `nil` before the first one has ended.
+    /// The URL as logs show it, of the first exchange; `nil` before it has ended.
     public internal(set) var url: String?
     /// The time from the start to the end, or until now while it runs.
     public internal(set) var duration = Duration.zero
@@ -62,6 +65,7 @@ public struct RecordedSend: Sendable, Identifiable {
     /// About the bytes of memory that it needs.
     private(set) var cost = 512
 
+    /// Creates the record of a send that starts.
     init(_ context: RequestContext, start: Date) {
         (id, typeName, method, serviceID) = (context.id, context.typeName, context.method.rawValue, context.serviceID)
         (tag, self.start) = (context.tag, start)
@@ -81,13 +85,19 @@ public struct RecordedSend: Sendable, Identifiable {
 
     mutating func add(_ exchange: RecordedExchange) {
         exchanges.append(exchange)
-        url = exchange.url
+        if url == nil || exchanges.count == 1 { url = exchange.url }
         cost += exchange.cost
     }
 
     mutating func add(_ note: Note) {
         notes.append(note)
-        cost += 96 + note.text.utf8.count
+        cost += note.cost
+    }
+
+    /// Drops the oldest exchanges and notes of a send that needs more bytes, but not the last ones.
+    mutating func shrink(to limit: Int) {
+        while cost > limit, exchanges.count > 1 { cost -= exchanges.removeFirst().cost }
+        while cost > limit, notes.count > 1 { cost -= notes.removeFirst().cost }
     }
 }
 
@@ -138,7 +148,7 @@ public struct RecordedExchange: Sendable {
     /// The error, if there is no complete response.
     public let failure: String?
 
-    init(_ exchange: Exchange, hiding secrets: Secrets) {
+    init(_ exchange: Exchange, upTo limit: Int, hiding secrets: Secrets) {
         func fields(_ headers: HTTPHeaders) -> [Field] {
             Array(headers).map { field in
                 let value = secrets.isShown(field.name) ? field.value.oneLine : Secrets.mask
@@ -146,7 +156,11 @@ public struct RecordedExchange: Sendable {
             }
         }
         func text(_ body: Exchange.Body, _ headers: HTTPHeaders, isError: Bool = false) -> String? {
-            secrets.shown(body, headers, isError: isError).map { $0.string ?? $0.description }
+            guard let text = secrets.shown(body, headers, isError: isError).map({ $0.string ?? $0.description }) else {
+                return nil
+            }
+            // A mask may be longer than what it hides.
+            return text.utf8.count > 8 * max(64, limit) ? "(\(body.byteCount ?? 0) bytes)" : text
         }
         (attempt, purpose, method) = (exchange.attempt, exchange.purpose, exchange.method.rawValue)
         url = exchange.shownURL(by: secrets)

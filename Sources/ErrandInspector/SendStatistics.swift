@@ -150,7 +150,7 @@ public struct Percentiles: Sendable, Hashable {
     /// - Parameter part: The part, from 0 to 1, such as 0.99.
     /// - Returns: The time, or `nil` if there is none.
     public func percentile(_ part: Double) -> Duration? {
-        let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))
+        let rank = max(1, Int((Double(count) * max(0, min(part, 1))).rounded(.up)))
         var sum = 0
         for (slot, number) in counts.enumerated() {
             sum += Int(number)
@@ -162,16 +162,28 @@ public struct Percentiles: Sendable, Hashable {
     }
 }
 
+extension Percentiles: CustomStringConvertible {
+    /// The number of times, and three percentiles.
+    public var description: String {
+        let parts = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")].map { part, name in
+            "\(name) \(percentile(part)?.words ?? "–")"
+        }
+        return "\(count): " + parts.joined(separator: ", ")
+    }
+}
+
 extension SendStatistics {
-    /// The figures as a table for a terminal, with a line for each service and type.
+    /// The figures as a table for a terminal, with a line for each service and type; the times are those of sends that succeeded.
     public var table: String {
-        let head = ["request", "sends", "failed", "retries", "cached", "p50", "p90", "p99", "received"]
+        let head = [
+            "request", "sends", "failed", "cancelled", "retries", "cached", "p50", "p90", "p99", "bytes received",
+        ]
         let rows = all.map { entry in
             [
                 entry.serviceID == "default" || entry.serviceID.isEmpty
                     ? entry.typeName : "\(entry.serviceID) \(entry.typeName)",
-                "\(entry.count)", "\(entry.failures.values.reduce(0, +))", "\(entry.retryCount)",
-                "\(entry.cacheHitCount)",
+                "\(entry.count)", "\(entry.failures.values.reduce(0, +))", "\(entry.cancelledCount)",
+                "\(entry.retryCount)", "\(entry.cacheHitCount)",
                 Self.words(entry.total, 0.5), Self.words(entry.total, 0.9), Self.words(entry.total, 0.99),
                 "\(entry.receivedByteCount)",
             ]
@@ -181,12 +193,15 @@ extension SendStatistics {
 
     private static func words(_ times: Percentiles, _ part: Double) -> String { times.percentile(part)?.words ?? "–" }
 
-    /// The figures as JSON: an array of objects, with times in milliseconds.
+    /// The figures as JSON: an array of objects, with times in milliseconds, which are null if there are none.
     public var json: Data {
+        func milliseconds(_ times: Percentiles, _ part: Double) -> JSONValue {
+            times.percentile(part).map { .milliseconds($0) } ?? .null
+        }
         func times(_ times: Percentiles) -> JSONValue {
             [
-                "count": .number(JSONNumber(times.count)), "p50": .milliseconds(times.percentile(0.5)),
-                "p90": .milliseconds(times.percentile(0.9)), "p99": .milliseconds(times.percentile(0.99)),
+                "count": .number(JSONNumber(times.count)), "p50": milliseconds(times, 0.5),
+                "p90": milliseconds(times, 0.9), "p99": milliseconds(times, 0.99),
             ]
         }
         let entries = all.map { entry -> JSONValue in

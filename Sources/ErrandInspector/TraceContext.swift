@@ -26,11 +26,13 @@ public struct TraceContext: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - traceparent: The value of the field, such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
-    ///   - tracestate: The value of the field, if there is one.
+    ///   - tracestate: The value of the field, if there is one; dropped if it is not printable ASCII.
     public init?(traceparent: String, tracestate: String = "") {
         let format = #/(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?/#
         guard let match = traceparent.wholeMatch(of: format), match.1 != "00" || match.5 == nil else { return nil }
-        (traceID, spanID, state) = (String(match.2), String(match.3), tracestate)
+        // Other characters would make each request invalid that continues the trace.
+        let isValid = tracestate.utf8.allSatisfy { 0x20...0x7E ~= $0 }
+        (traceID, spanID, state) = (String(match.2), String(match.3), isValid ? tracestate : "")
         isSampled = UInt8(match.4, radix: 16).map { $0 & 1 == 1 } ?? false
     }
 
@@ -47,11 +49,19 @@ public struct TraceContext: Sendable, Hashable {
 
     /// A new span of the trace that a send begins, the same for each of its attempts.
     static func beginning(send: Int, isSampled: Bool) -> TraceContext {
-        let number = UInt64(truncatingIfNeeded: send) ^ process
-        return TraceContext(traceID: digits(process) + digits(number), isSampled: isSampled, state: "")
+        let halves = seeds.map { digits(mixed($0 &+ UInt64(truncatingIfNeeded: send))) }
+        return TraceContext(traceID: halves.joined(), isSampled: isSampled, state: "")
     }
 
-    private static let process = UInt64.random(in: 1 ... .max)
+    private static let seeds = [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)]
+
+    /// A number of which each bit depends on each bit of another one (SplitMix64); 0 for one number alone.
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var mixed = number &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
 
     private static func digits(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)

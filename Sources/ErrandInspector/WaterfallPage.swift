@@ -40,6 +40,7 @@ enum WaterfallPage {
         .name { display: flex; gap: 8px; padding: 0 8px 0 16px; overflow: hidden; white-space: nowrap; align-items: baseline }
         .status { flex: none; width: 34px; text-align: right; font-variant-numeric: tabular-nums; color: var(--good) }
         .bad .status, .bad .total { color: var(--bad) }
+        .open .status { color: var(--dim) }
         .place { color: var(--dim); overflow: hidden; text-overflow: ellipsis }
         .type { flex: none }
         .bars { height: 26px; border-left: 1px solid var(--line); overflow: hidden }
@@ -134,6 +135,7 @@ enum WaterfallPage {
           return root;
         }
         let from = 0, to = 1, rows = [];
+        const hosts = [...new Set(sends.map(host))].filter(Boolean).sort();
         function bar(parent, start, length, kind, title) {
           const one = make("b", kind.startsWith("--") ? "" : kind);
           if (kind.startsWith("--")) one.style.background = "var(" + kind + ")";
@@ -158,10 +160,10 @@ enum WaterfallPage {
           }
         }
         function draw(send, level) {
-          const row = make("div", bad(send) ? "row bad" : "row"), name = make("div", "name"), bars = make("div", "bars"), track = bars.appendChild(make("div", "track"));
+          const row = make("div", bad(send) ? "row bad" : send.outcome === "success" ? "row" : "row open"), name = make("div", "name"), bars = make("div", "bars"), track = bars.appendChild(make("div", "track"));
           name.style.paddingLeft = 16 + level * 16 + "px";
-          name.append(make("span", "status", status(send) || (bad(send) ? "✕" : send.outcome === "running" ? "…" : "–")),
-            make("span", "type", send.type), make("span", "place", send.method + " " + send.url.replace(/^https?:\/\//, "")));
+          name.append(make("span", "status", bad(send) && !(status(send) >= 400) ? "✕" : status(send) || (bad(send) ? "✕" : send.outcome === "running" ? "…" : "–")),
+            make("span", "type", send.type), make("span", "place", send.method + " " + send.url.replace(hosts.length > 1 ? /^\w+:\/\// : /^\w+:\/\/[^/?]*/, "")));
           bar(track, send.start, end(send) - send.start, "span", send.type + " in " + words(send.duration));
           for (const note of send.notes) {
             if (!note.duration) continue;
@@ -177,9 +179,10 @@ enum WaterfallPage {
         }
         function drawGroup(group, level) {
           const row = make("div", "row group"), name = make("div", "name"), bars = make("div", "bars"), track = bars.appendChild(make("div", "track"));
-          const start = Math.min(...group.sends.map(send => send.start)), time = Math.max(...group.sends.map(end)) - start;
+          const start = group.sends.reduce((least, send) => Math.min(least, send.start), Infinity);
+          const time = group.sends.reduce((most, send) => Math.max(most, end(send)), 0) - start;
           name.style.paddingLeft = 16 + level * 16 + "px";
-          name.append(make("span", "status", closed.has(group.id) ? "▸" : "▾"), make("span", "type", group.name + " #" + group.id),
+          name.append(make("span", "status", closed.has(group.id) ? "▸" : "▾"), make("span", "type", group.name),
             make("span", "place", group.sends.length + (group.sends.length === 1 ? " send" : " sends")));
           bar(track, start, time, "span", group.name + " in " + words(time));
           row.append(name, bars, make("div", "total", words(time)));
@@ -190,8 +193,8 @@ enum WaterfallPage {
         }
         function render(focus) {
           const list = sends.filter(shown);
-          from = Math.min(...list.map(send => send.start));
-          to = Math.max(from + 0.001, ...list.map(end));
+          from = list.reduce((least, send) => Math.min(least, send.start), Infinity);
+          to = list.reduce((most, send) => Math.max(most, end(send)), from + 0.001);
           rows = [];
           const add = (node, level) => {
             const row = node.children ? drawGroup(node, level) : draw(node, level);
@@ -302,21 +305,26 @@ enum WaterfallPage {
           else return;
           event.preventDefault();
         };
-        for (const name of [...new Set(sends.map(host))].filter(Boolean).sort()) $("host").append(new Option(name, name));
-        for (const [name, label] of [...phases, ["note", "throttled, or before another attempt"], ["stored", "from the cache"]]) {
+        for (const name of hosts) $("host").append(new Option(name, name));
+        for (const [name, label] of [...phases, ["note", "throttled, or before another attempt"], ["stored", "from the cache"], ["span", "the send, or its group"]]) {
           const one = make("span"), mark = make("i");
           mark.style.background = name === "note" ? "repeating-linear-gradient(45deg, var(--queue) 0 2px, transparent 2px 5px)"
             : name === "stored" ? "none" : "var(--" + name + ")";
+          if (name === "span") { mark.style.background = "var(--pause)"; mark.style.height = "3px"; mark.style.verticalAlign = "middle"; }
           if (name === "stored") { mark.style.border = "1.5px solid var(--good)"; mark.style.borderRadius = "50%"; }
           one.append(mark, label);
           $("legend").append(one);
         }
-        ["host", "status", "text"].forEach(id => $(id).oninput = () => render());
+        // Some forty sends fill the width.
+        function fit() {
+          const count = sends.filter(shown).length;
+          $("zoom").value = count > 40 ? 100 * Math.log(count / 40) / Math.log(Math.max(1.01, (to - from) / 5)) : 0;
+          scroll();
+        }
+        ["host", "status", "text"].forEach(id => $(id).oninput = () => { render(); fit(); });
         $("list").onscroll = $("zoom").oninput = scroll;
         render();
-        // At first, some forty sends fill the width.
-        if (sends.length > 40) $("zoom").value = 100 * Math.log(sends.length / 40) / Math.log(Math.max(1.01, (to - from) / 5));
-        scroll();
+        fit();
         </script>
         """#
 }

@@ -91,7 +91,9 @@ public struct LoggingAccessory: Accessory {
             ("method", .string(context.method.rawValue)), ("url", url.map(JSONValue.string) ?? .null),
             ("event", .string(event)), ("message", .string(words)),
         ]
-        write(JSONValue.object(JSONObject(members + (exchange?.members ?? []))).description)
+        let text = JSONValue.object(JSONObject(members + (exchange?.members ?? []))).description
+        let isSafe = text.oneLine == text
+        write(isSafe ? text : text.unicodeScalars.map { $0.breaksLines ? $0.inJSON : "\($0)" }.joined())
     }
 
     private func words(for event: AccessoryEvent, of context: RequestContext) -> String {

@@ -18,11 +18,11 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The value with a line for each member and element; what is more than eight levels deep is compact.
+    /// The value with a line for each member and element; arrays of scalars, and what is more than eight levels deep, are compact.
     func laidOut(_ indent: String = "") -> String {
         let inner = indent + "  "
         var parts: [String] = []
-        if indent.utf8.count < 16 {
+        if indent.utf8.count < 16, array?.contains(where: { $0.array != nil || $0.object != nil }) != false {
             parts += (array ?? []).map { $0.laidOut(inner) }
             parts += (object ?? [:]).map { "\(JSONValue.string($0.name)): \($0.value.laidOut(inner))" }
         }

@@ -10,7 +10,7 @@ extension OutgoingRequest {
     /// rejects, describes what cannot be part of the line:
     ///
     /// - a body that is made while it is sent, such as a multipart form
-    /// - a body that is neither JSON nor a URL-encoded form, or that is not text if every value is shown
+    /// - a body that is neither JSON nor a URL-encoded form, or that is not text if every value is shown, or that has 100 KiB
     /// - a body or another argument with control characters, which a terminal must not execute
     ///
     /// - Parameter secrets: The names whose values are shown, or `nil` for all values, which must not be shared.
@@ -47,7 +47,7 @@ extension OutgoingRequest {
         var words: [String] = []
         if text.contains(where: "[]{}".contains) { words.append("--globoff") }
         if text.contains("/.") { words.append("--path-as-is") }
-        let added = ["Accept", "User-Agent"] + (statesLength || !body.isEmpty ? ["Content-Type"] : [])
+        let added = ["Accept", "User-Agent"] + (statesLength || !body.isEmpty ? ["Content-Type", "Expect"] : [])
         for name in added where !headers.contains(where: { $0.name.isSameFieldName(as: name) }) {
             words += ["-H", "'\(name):'"]
         }
@@ -68,7 +68,7 @@ extension OutgoingRequest {
             let isPrintable = { (scalar: Unicode.Scalar) in
                 !scalar.breaksLines || secrets == nil && (scalar == "\n" || scalar == "\t")
             }
-            guard let text, text.unicodeScalars.allSatisfy(isPrintable) else {
+            guard let text, text.utf8.count < 100 << 10, text.unicodeScalars.allSatisfy(isPrintable) else {
                 return ["--data-binary", "(\(data.count) bytes)"]
             }
             return ["--data-raw", quoted(text)]

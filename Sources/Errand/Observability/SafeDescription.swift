@@ -162,7 +162,7 @@ extension Exchange: SafeDescription {
 
     /// The purpose, the attempt and the outcome.
     var words: String {
-        let outcome = failure.map { "failed: \($0.words)" } ?? statusCode.map { "\($0)" } ?? "no response"
-        return "\(purpose) \(attempt): \(outcome) in \(duration.words)"
+        if let failure { return "\(purpose) \(attempt): failed after \(duration.words): \(failure.words)" }
+        return "\(purpose) \(attempt): \(statusCode.map { "\($0)" } ?? "no response") in \(duration.words)"
     }
 }

@@ -39,11 +39,20 @@ extension Secrets {
     /// The elements of an array have the name of the array. Recursion is bounded by the depth that the parser allows.
     public func redacted(_ value: JSONValue) -> JSONValue { redacted(value) { isShown($0) } }
 
-    /// Returns the body of an error response: ``redacted(_:)-(JSONValue)`` with the words that services explain errors with.
+    /// Returns the body of an error response: ``redacted(_:)-(JSONValue)`` with the words that services explain errors with, and the
+    /// lists of texts in its member `errors`.
     func redacted(error value: JSONValue) -> JSONValue {
-        redacted(value) { name in
+        let shown = redacted(value) { name in
             isShown(name) || Self.wordsOfErrors.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
         }
+        // Rails and Laravel have texts for each field.
+        guard case .object(var members) = shown, var fields = members["errors"]?.object else { return shown }
+        for (name, texts) in value["errors"]?.object ?? [:] where texts.array?.allSatisfy({ $0.string != nil }) == true
+        {
+            fields[name] = texts
+        }
+        members["errors"] = .object(fields)
+        return .object(members)
     }
 
     private func redacted(_ value: JSONValue, in isShown: Bool = false, _ shows: (String) -> Bool) -> JSONValue {
@@ -58,8 +67,7 @@ extension Secrets {
     /// The members of the bodies of errors, without `_` and `-`: of RFC 9457 and RFC 6749, and of large services.
     private static let wordsOfErrors: Set<String> = [
         "code", "detail", "errcode", "errmsg", "error", "errorcode", "errordescription", "errormessage", "errors",
-        "field",
-        "message", "msg", "param", "reason", "resource", "status", "statuscode", "title", "type",
+        "field", "message", "msg", "param", "reason", "resource", "status", "statuscode", "title", "type",
     ]
 
     /// Returns a body as logs and recordings show it, or `nil` if there is none: JSON and forms with their values masked, anything

@@ -35,13 +35,10 @@ public struct Secrets: Sendable, Hashable {
     static let harmless: Set<String> = [
         "accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "cache-control", "connection",
         "content-encoding", "content-language", "content-length", "content-range", "content-type", "date", "expires",
-        "host",
-        "if-modified-since", "if-unmodified-since", "keep-alive", "last-modified", "pragma", "range", "retry-after",
-        "server",
-        "transfer-encoding", "user-agent", "vary", "via", "x-requested-with",
+        "host", "if-modified-since", "if-unmodified-since", "keep-alive", "last-modified", "pragma", "range",
+        "retry-after", "server", "traceparent", "transfer-encoding", "user-agent", "vary", "via", "x-requested-with",
         "page", "page_size", "pagesize", "per_page", "perpage", "limit", "offset", "count", "size", "total", "sort",
-        "order",
-        "format", "lang", "language", "locale", "version",
+        "order", "format", "lang", "language", "locale", "version",
     ]
 
     /// Creates a list of secrets, and of names whose values are shown.

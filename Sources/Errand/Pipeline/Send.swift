@@ -129,9 +129,9 @@ final class Send: Sendable {
                 .with(attempts: accepted.metrics.attempts.count)
         }
         let ended = timeline.now()
+        try checkTime(of: prepared, for: accepted.source)
         accessories.notify(accepted.payload.reads, of: prepared.context)
         accepted.payload.reads = nil
-        try checkTime(of: prepared, for: accepted.source)
         accepted.times.format = ended - began
         accepted.times.total = ended - started
         accepted.times.start = timeline.date() - (ended - started).timeInterval

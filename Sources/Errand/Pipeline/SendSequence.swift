@@ -37,12 +37,7 @@ final class SendSequence: Sendable {
     ///   - sends: The running sends of the agent.
     ///   - end: Ends a batch, a chain, or many requests with a result for each, and returns at once; `nil` for
     ///     the sequence of a reader.
-    init(
-        _ name: String,
-        in outer: SendSequence? = nil,
-        _ sends: RunningSends,
-        endedBy end: (@Sendable () -> Void)? = nil
-    ) {
+    init(_ name: String, in outer: SendSequence? = nil, _ sends: RunningSends, _ end: (@Sendable () -> Void)? = nil) {
         group = SendGroup(name, in: outer?.group)
         (self.sends, self.end, isOfReader) = (sends, end, end == nil)
         sends.note(self)

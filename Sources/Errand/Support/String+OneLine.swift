@@ -8,8 +8,7 @@ extension String {
         let hasMark = utf8.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
         }
-        guard hasMark != false, unicodeScalars.contains(where: \.breaksLines)
-        else { return self }
+        guard hasMark != false, unicodeScalars.contains(where: \.breaksLines) else { return self }
         var text = ""
         for scalar in unicodeScalars {
             guard scalar.breaksLines else {
@@ -39,7 +38,7 @@ extension String {
     }
 
     /// Returns this text, shortened with an ellipsis if it exceeds the limit; for a server's text in errors and logs.
-    func shortened(to limit: Int = 500) -> String {
+    package func shortened(to limit: Int = 500) -> String {
         // By scalars, because one character can have any number of marks.
         let scalars = unicodeScalars
         guard utf8.count > limit,
@@ -60,4 +59,6 @@ extension Unicode.Scalar {
         default: false
         }
     }
+    /// It as an escape of JSON; those that break lines have four digits.
+    var inJSON: String { "\\u" + String(0x10000 + value, radix: 16).dropFirst() }
 }

@@ -41,7 +41,7 @@ import Testing
             .data(Data(#"{"a":["s3cret"]}"#.utf8), contentType: "application/json")
         )
         let text = try #require(await log(.bodies, .json(body), to: request).first)
-        #expect(text.contains("\n> {\n>   \"a\": [\n>     \"\(Secrets.mask)\"\n>   ]\n> }"))
+        #expect(text.contains("\n> {\n>   \"a\": [\"\(Secrets.mask)\"]\n> }"))
         #expect(
             text.contains(
                 """
@@ -84,6 +84,11 @@ import Testing
         (
             #"{"type":"https://x.example/probs/credit","title":"Not enough credit","detail":"30 of 50","status":403,"balance":"s3cret"}"#,
             403, ["probs/credit", "Not enough credit", "30 of 50", "403"]
+        ),
+        // Ruby on Rails and Laravel.
+        (
+            #"{"errors":{"email":["has already been taken"],"card":{"number":"s3cret"},"pin":"s3cret","old":[{"a":"s3cret"}]}}"#,
+            422, ["has already been taken"]
         ),
         // An envelope of a Chinese service.
         (#"{"errcode":40013,"errmsg":"invalid appid 无效","openid":"s3cret"}"#, 400, ["40013", "invalid appid 无效"]),

@@ -81,6 +81,47 @@ import Testing
         #expect(small.sends.count == 1)
     }
 
+    /// Attempts whose bodies need 360 KB each with their masks.
+    @Test func oneSendNeedsNoMoreThanTheLimit() async throws {
+        let recorder = FlightRecorder(maximumByteCount: 1 << 20)
+        let body = "[" + [String](repeating: "0", count: 30_000).joined(separator: ",") + "]"
+        let rig = rig(recorder) {
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 50, baseDelay: .zero, maximumDelay: .zero)
+        } responding: { _ in
+            .json(body, status: 503, headers: ["Retry-After": "0"])
+        }
+        _ = try? await rig.agent.send(GeneralRequest("/x"))
+        let send = try #require(recorder.sends.first)
+        let size = send.exchanges.reduce(0) { $0 + ($1.responseBody?.utf8.count ?? 0) }
+        #expect(size <= 1 << 20 && !send.exchanges.isEmpty && send.isFailure, "\(size)")
+        #expect(send.retryCount >= 2 && send.exchanges.last?.attempt == send.retryCount + 1)
+    }
+
+    @Test func aRevalidationInTheBackgroundHasAllItsExchangesAndItsOutcome() async throws {
+        for isLost in [false, true] {
+            let (recorder, count) = (FlightRecorder(), Lock(0))
+            let rig = rig(recorder) {
+                $0.cache = ResponseCache(disk: nil)
+                $0.cachePolicy = .staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(60))
+                $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero, maximumDelay: .zero)
+            } responding: { _ in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == 2 || isLost && number > 1 { throw NetworkError(.connectionReset) }
+                return .json("1")
+            }
+            for _ in 0..<2 { _ = try await rig.agent.send(GeneralRequest("/x")) }
+            func revalidation() -> RecordedSend? {
+                recorder.sends.first { $0.exchanges.first?.purpose == .background && $0.outcome != .running }
+            }
+            while revalidation() == nil { try await Task.sleep(for: .milliseconds(1)) }
+            let send = try #require(revalidation())
+            #expect(send.exchanges.map(\.statusCode) == [nil, isLost ? nil : 200] && send.isFailure == isLost)
+        }
+    }
+
     @Test func sendsHaveTheirBatchesAndChains() async throws {
         let recorder = FlightRecorder()
         let rig = rig(recorder, responding: { _ in .json("1") })
@@ -150,9 +191,12 @@ import Testing
         let rig = rig(recorder, responding: { .json("1", status: $0.url.path() == "/bad" ? 500 : 200) })
         _ = try await rig.agent.send(GeneralRequest("/good"))
         #expect(!FileManager.default.fileExists(atPath: file.path()))
-        _ = try? await rig.agent.send(GeneralRequest("/bad"))
-        let log = try JSONValue(parsing: Data(contentsOf: file))["log"]
-        #expect(log?["entries"]?.array?.count == 2)
+        for _ in 0..<20 { _ = try? await rig.agent.send(GeneralRequest("/bad")) }
+        func entries() -> Int? {
+            (try? Data(contentsOf: file)).flatMap { try? JSONValue(parsing: $0)["log"]?["entries"]?.array?.count }
+        }
+        while entries() != 21 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path()) == ["last.har"])
         #expect(try FileManager.default.attributesOfItem(atPath: file.path())[.posixPermissions] as? Int == 0o600)
     }
 

@@ -42,7 +42,24 @@ import Testing
         let body = #"{"id":1,"nick":"","age":1,"pets":[],"state":"paused"}"#
         let masked = await drift(nil, body)
         #expect(masked.findings.map(\.value) == [Secrets.mask] && masked.findings.first?.kind == .unknownValue)
+        let empty = await drift(Secrets(shown: ["state"]), #"{"id":1,"nick":"","age":1,"pets":[],"state":""}"#)
+        #expect(empty.findings.map(\.value) == [""])
         let shown = await drift(Secrets(shown: ["state"]), body, body)
         #expect(shown.findings.map { "\($0.path) \($0.value ?? "") \($0.count)" } == ["state paused 2"])
+    }
+
+    /// Each key of a dictionary is a member of another name.
+    @Test func manyMembersThatAreReadHideNoOther() async throws {
+        let (drift, number) = (JSONDrift(), Lock(0))
+        let rig = Rig(config: .test { $0.accessories = [drift] }) { _ in
+            let first = number.withLock { number in
+                defer { number += 1 }
+                return number * 4_000
+            }
+            let pets = (first..<first + 4_000).map { #""\#($0)":{"name":"x"}"# }.joined(separator: ",")
+            return .json("{\(first == 12_000 ? #""0":{"name":"x","new":1}"# : pets)}")
+        }
+        for _ in 0..<4 { _ = try await rig.agent.send(GeneralRequest("/x").expecting([String: User.Pet].self)) }
+        #expect(drift.findings.map { "\($0.path) \($0.kind.rawValue)" } == ["0.new not read"])
     }
 }

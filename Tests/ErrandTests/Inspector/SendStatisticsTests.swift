@@ -19,7 +19,7 @@ import Testing
         #expect(
             all[0].failures["unacceptableStatus"] == 1 && all[0].receivedByteCount == 15 && all[0].total.count == 3
         )
-        #expect(statistics.table.hasPrefix("request         sends  failed"))
+        #expect(statistics.table.hasPrefix("request         sends  failed  cancelled"))
         #expect(statistics.table.split(separator: "\n").count == 2)
         let json = try JSONValue(parsing: statistics.json)
         #expect(
