@@ -212,7 +212,7 @@ struct CanaryTests {
             try await open.pass()
             return try Fate.serviceError.response(1)
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        await withTaskGroup(of: Void.self) { group in
             for number in 0..<64 {
                 let request = Self.requests[number % 4].path("/users/\(number)")
                 group.addTask { _ = try? await rig.agent.send(request.header("Idempotency-Key", "\(number)")) }
