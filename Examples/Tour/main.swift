@@ -24,6 +24,7 @@ await tour.chapter("Caching", Steps.caching)
 await tour.chapter("Transfers", Steps.transfers)
 
 server.stop()
+let status = tour.report()
 if let file = options.waterfall {
     do {
         try tour.recorder.writeWaterfall(to: file)
@@ -31,4 +32,4 @@ if let file = options.waterfall {
         TourOptions.fail("cannot write \(file.path(percentEncoded: false)): \(error.localizedDescription)")
     }
 }
-exit(tour.report())
+exit(status)

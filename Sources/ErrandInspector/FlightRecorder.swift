@@ -1,6 +1,5 @@
-internal import Dispatch
 public import Errand
-public import Foundation
+internal import Foundation
 
 /// An accessory that keeps the last sends with what was sent and what came back, to be read, written as HAR, or seen as a waterfall.
 ///
@@ -13,26 +12,16 @@ public import Foundation
 /// are shown, and of error responses, the members that explain the error. It keeps at most so many sends and bytes as it is
 /// given; the oldest are dropped.
 public final class FlightRecorder: Accessory {
-    /// When a recorder writes a file by itself.
-    public enum Occasion: Sendable, Hashable {
-        /// After each failed send, in the background; failures that follow one another closely have one write.
-        case failure
-        /// When the process exits by `exit` or by returning from its main function.
-        case exit
-    }
-
     private struct State {
         /// The sends, by number, and their numbers from the oldest.
         var sends: [Int: RecordedSend] = [:]
         var order: [Int] = []
         var byteCount = 0
         var isPaused = false
-        var failureFile: URL?
-        /// Whether a write after a failure is about to begin.
-        var isWriting = false
     }
 
-    private let queue = DispatchQueue(label: "errand.flight-recorder")
+    /// The files that it writes by itself.
+    let files = RecorderFiles()
     private let state = Lock(State())
     private let maximumCount: Int
     private let maximumByteCount: Int
@@ -106,7 +95,7 @@ public final class FlightRecorder: Accessory {
                 send.url = url ?? send.url
                 (send.duration, send.outcome) = (.seconds(now.timeIntervalSince(send.start)), outcome)
             }
-            if case .failure = outcome { writeSoon() }
+            if case .failure = outcome { files.didFail(self) }
         default:
             var note = RecordedSend.Note(event)
             update(context.id) { send in
@@ -160,70 +149,6 @@ public final class FlightRecorder: Accessory {
         }
         state.order.removeFirst(count)
     }
-
-    /// Writes what was recorded as HAR; the file is replaced at once, and only its owner may read it.
-    ///
-    /// - Parameter file: The file.
-    /// - Throws: The error of the file system.
-    public func write(to file: URL) throws { try Self.write(har(), to: file) }
-
-    /// Writes ``waterfall()``; the file is replaced at once, and only its owner may read it.
-    ///
-    /// - Parameter file: The file.
-    /// - Throws: The error of the file system.
-    public func writeWaterfall(to file: URL) throws { try Self.write(Data(waterfall().utf8), to: file) }
-
-    /// Writes to another file first, which nobody else may read, and which then takes the place of this one.
-    private static func write(_ data: Data, to file: URL) throws {
-        let other = file.appendingPathExtension("\(UUID().uuidString).new").path(percentEncoded: false)
-        let descriptor = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        do {
-            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            try handle.write(contentsOf: data)
-            try handle.close()
-            guard rename(other, file.path(percentEncoded: false)) == 0 else {
-                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-            }
-        } catch {
-            unlink(other)
-            throw error
-        }
-    }
-
-    /// Writes after a failure in the background; several failures until then have one write.
-    private func writeSoon() {
-        let isFirst = state.withLock { state in
-            defer { state.isWriting = state.failureFile != nil }
-            return !state.isWriting && state.failureFile != nil
-        }
-        if isFirst { queue.async { self.writeAfterFailure() } }
-    }
-
-    private func writeAfterFailure() {
-        let file = state.withLock { state in
-            defer { state.isWriting = false }
-            return state.isWriting ? state.failureFile : nil
-        }
-        if let file { try? write(to: file) }
-    }
-
-    /// Waits for a write after a failure; a process that exits in between would lose it.
-    fileprivate func finishWriting() { queue.sync { writeAfterFailure() } }
-
-    /// Writes what was recorded as HAR, from now on, on an occasion; a file that cannot be written is left as it is.
-    ///
-    /// - Parameters:
-    ///   - file: The file, or `nil` to stop writing after failures.
-    ///   - occasion: When it is written.
-    public func writes(to file: URL?, on occasion: Occasion) {
-        switch occasion {
-        case .failure:
-            state.withLock { $0.failureFile = file }
-            RecordersAtExit.add(self)
-        case .exit: RecordersAtExit.add(self, file)
-        }
-    }
 }
 
 extension RecordedSend.Outcome {
@@ -259,35 +184,5 @@ extension ResponseSource {
         case .revalidated: "revalidated"
         case .stale: "stale"
         }
-    }
-}
-
-/// The recorders that write their files when the process exits.
-private enum RecordersAtExit {
-    private static let recorders = Lock<[(recorder: FlightRecorder, file: URL?)]>([])
-    private static let registration: Void = {
-        atexit {
-            for (recorder, file) in RecordersAtExit.recorders.withLock({ $0 }) {
-                recorder.finishWriting()
-                if let file { try? recorder.write(to: file) }
-            }
-        }
-    }()
-
-    /// Adds a recorder, and replaces its file.
-    static func add(_ recorder: FlightRecorder, _ file: URL?) {
-        recorders.withLock { recorders in
-            recorders.removeAll { $0.recorder === recorder }
-            recorders.append((recorder, file))
-        }
-        registration
-    }
-
-    /// Adds a recorder that may have no file for the exit.
-    static func add(_ recorder: FlightRecorder) {
-        recorders.withLock { recorders in
-            if !recorders.contains(where: { $0.recorder === recorder }) { recorders.append((recorder, nil)) }
-        }
-        registration
     }
 }

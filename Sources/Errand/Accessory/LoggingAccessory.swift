@@ -23,7 +23,7 @@ public struct LoggingAccessory: Accessory {
         /// Events, and each ``Exchange`` with its bodies: up to 64 KiB of JSON, laid out, or of a form.
         ///
         /// Of an error response, the members are shown that explain it, such as `code`, `error`, `message`, `detail`, `title`,
-        /// `type` and `status`.
+        /// `type` and `status`, and the lists of texts in `errors`.
         case bodies
 
         /// Returns whether the first level writes less than the second.

@@ -16,7 +16,7 @@ struct ArchiveToolTests {
         parser = HarParser(archive)
         for entry, raw in zip(parser.pages[0].entries, archive["log"]["entries"], strict=True):
             parts = [time for name, time in raw["timings"].items() if name != "ssl" and time >= 0]
-            if abs(sum(parts) - raw["time"]) > 0.01:
+            if abs(sum(parts) - raw["time"]) > 1e-6:
                 print("invalid: the times do not add up:", raw["time"], raw["timings"])
             print(entry.request.method, entry.response.status, entry.request.url, entry.startTime.year > 2000, entry.time >= 0)
         """#

@@ -15,8 +15,10 @@ struct WaterfallPageTests {
         found.names = names();
         found.bars = [...new Set([...document.querySelectorAll(".bars b")].map(bar => bar.style.background || bar.className))].sort();
         found.statuses = rows.filter(row => row.dataset.send).map(row => row.querySelector(".status").textContent);
+        $("zoom").value = 60;
         choose("status", "failure");
         found.failures = names();
+        found.zoom = $("zoom").value;
         choose("status", "cache");
         found.stored = names();
         choose("status", "");
@@ -81,6 +83,6 @@ struct WaterfallPageTests {
         )
         #expect(found["isHidden"] == true && found["closed"]?.int == 15 && found["opened"]?.int == 19)
         #expect(found["focused"] == 1 && found["none"] == "Nothing matches the filter.", "\(found)")
-        #expect(found["loaded"] == 0 && found["errors"] == [])
+        #expect(found["loaded"] == 0 && found["errors"] == [] && found["zoom"] == "0")
     }
 }

@@ -60,7 +60,12 @@ struct ExchangeWireTests {
         defer { server.stop() }
         let log = Log()
         let agent = agent(server, log, Self.transports[place])
-        for request in Self.requests {
+        // curl would ask before it sends as much.
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID())")
+        try Data(count: 1_500_000).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let large = GeneralRequest("/large").method(.put).body(.file(file))
+        for request in Self.requests + [large] {
             _ = try await agent.send(request)
             let (exchange, received) = (try #require(log.last), try #require(server.requests.last))
             #expect(exchange.isExact == (place == 1))

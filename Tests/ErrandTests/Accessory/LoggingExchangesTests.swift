@@ -131,6 +131,16 @@ import Testing
         #expect(sent.contains("\n> page=1&password=\(Secrets.mask)\n"))
     }
 
+    @Test func aLineOfJSONHasNoControlCharacters() async throws {
+        let text = "a\u{85}\u{9b}31m\u{2028}\u{202e}z"
+        let response = TransportResponse.json(#"{"\#(text)":1}"#, headers: ["Server": text])
+        let line = try #require(await log(.bodies, response, format: .json).first)
+        #expect(line == line.oneLine && line.contains(#"a\u0085\u009b31m\u2028\u202ez"#))
+        let event = try JSONValue(parsing: Data(line.utf8))
+        #expect(event["responseBody"]?.object?.names == [text], "\(line)")
+        #expect(event["responseHeaders"]?.array?.contains(["Server", .string(text)]) == true)
+    }
+
     @Test func eachEventIsAJSONObject() async throws {
         let lines = Record<String>()
         let config = NetworkConfig.test {

@@ -16,6 +16,8 @@ import Testing
             "https://b\u{FC}cher.example/a", "https://xn--bcher-kva.example", "xn--bcher-kva.example",
             "xn--bcher-kva.example"
         ),
+        ("http://a?x=http://b/c@d", "http://a", "a", "a"),
+        ("https://u:p@a.example#f?@/x", "https://a.example", "a.example", "a.example"),
         ("ftp://user:pw@files.example/secret", "ftp://files.example", "files.example", "files.example"),
     ])
     func everySpellingOfAnOriginIsOne(text: String, origin: String, authority: String, host: String) throws {

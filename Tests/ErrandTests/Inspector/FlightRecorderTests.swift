@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct FlightRecorderTests {
+@Suite(.limit(seconds: 60)) struct FlightRecorderTests {
     private struct GetUser: Request {
         typealias Model = Int
         let id: Int
@@ -175,13 +175,47 @@ import Testing
             let timings = try #require(entry["timings"]?.object)
             // TLS is part of connecting.
             let parts = timings.filter { $0.name != "ssl" && $0.value != -1 }.compactMap { $0.value.double }
-            #expect(abs(parts.reduce(0, +) - (entry["time"]?.double ?? -1)) < 0.01 && entry["cache"] == [:])
+            #expect(abs(parts.reduce(0, +) - (entry["time"]?.double ?? -1)) < 1e-6 && entry["cache"] == [:])
             #expect(["send", "wait", "receive"].allSatisfy { timings[$0]?.double ?? -1 >= 0 })
         }
         #expect(
             entries[0]["request"]?["queryString"]?[0]?["name"] == "page"
                 && entries[2]["request"]?["postData"]?["text"] == "{}"
         )
+    }
+
+    /// Each time is rounded on its own, to the microsecond.
+    @Test func theTimesOfAnArchiveAddUp() throws {
+        let (recorder, context) = (FlightRecorder(), RequestContext(secrets: Secrets()))
+        recorder.request(context, did: .willStart)
+        let request = OutgoingRequest(url: try #require(URL(string: "https://api.example/x")))
+        for number in 1...40 {
+            var exchange = Exchange(
+                attempt: number,
+                purpose: .attempt,
+                request: request,
+                isExact: true,
+                requestBody: .empty,
+                start: Date()
+            )
+            let time = Duration.nanoseconds(1_234_567 * number)
+            exchange.phases = .init(
+                queue: time,
+                nameLookup: time / 7,
+                connect: time / 3,
+                tls: time * 2,
+                receive: time / 9
+            )
+            exchange.duration = time * (number.isMultiple(of: 2) ? 10 : 1)
+            recorder.request(context, exchanged: exchange)
+        }
+        let entries = try #require(JSONValue(parsing: recorder.har())["log"]?["entries"]?.array)
+        for entry in entries {
+            let timings = try #require(entry["timings"]?.object)
+            let parts = timings.filter { $0.name != "ssl" }.compactMap { $0.value.double }
+            #expect(abs(parts.reduce(0, +) - (entry["time"]?.double ?? -1)) < 1e-6 && parts.allSatisfy { $0 >= 0 })
+        }
+        #expect(entries.count == 40)
     }
 
     @Test func aFileIsWrittenAfterAFailure() async throws {
@@ -202,17 +236,36 @@ import Testing
 
     @Test func aFileIsWrittenAtTheExit() async throws {
         let folder = try TemporaryDirectory()
-        let path = folder.url.appending(path: "exit.har").path()
+        let path = folder.url.path()
         let result = await #expect(processExitsWith: .success) { [path = path as String] in
             let recorder = FlightRecorder()
-            recorder.writes(to: URL(filePath: path), on: .exit)
-            _ = try await Rig(config: .test { $0.accessories = [recorder] }, response: .json("1")).agent.send(
-                GeneralRequest("/x")
-            )
+            recorder.writes(to: URL(filePath: path + "/exit.har"), on: .exit)
+            recorder.writes(to: URL(filePath: path + "/failed.har"), on: .failure)
+            let rig = Rig(config: .test { $0.accessories = [recorder] }, response: .json("1", status: 500))
+            _ = try? await rig.agent.send(GeneralRequest("/x"))
             exit(0)
         }
         #expect(result != nil)
-        #expect(try JSONValue(parsing: Data(contentsOf: URL(filePath: path)))["log"]?["entries"]?.array?.count == 1)
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: path)) == ["exit.har", "failed.har"])
+        for name in ["exit.har", "failed.har"] {
+            let file = folder.url.appending(path: name)
+            #expect(try JSONValue(parsing: Data(contentsOf: file))["log"]?["entries"]?.array?.count == 1)
+        }
+    }
+
+    @Test func aFileThatCannotBeWrittenIsAnErrorAndLeavesNothing() throws {
+        let folder = try TemporaryDirectory()
+        #expect(throws: POSIXError(.ENOENT)) {
+            try FlightRecorder().write(to: folder.url.appending(path: "none/a.har"))
+        }
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: "a.html"),
+            withIntermediateDirectories: false
+        )
+        #expect(throws: POSIXError(.EISDIR)) {
+            try FlightRecorder().writeWaterfall(to: folder.url.appending(path: "a.html"))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path()) == ["a.html"])
     }
 
     @Test func aPageHasTheSendsAndEndsNoScript() async throws {

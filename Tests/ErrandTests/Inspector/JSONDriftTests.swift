@@ -62,4 +62,20 @@ import Testing
         for _ in 0..<4 { _ = try await rig.agent.send(GeneralRequest("/x").expecting([String: User.Pet].self)) }
         #expect(drift.findings.map { "\($0.path) \($0.kind.rawValue)" } == ["0.new not read"])
     }
+
+    /// An observer that takes ten seconds for what a model has read.
+    private struct Slow: ReadingAccessory {
+        let clock: ManualClock
+        let exchangeBodyLimit: Int? = 0
+        func request(_ context: RequestContext, did event: AccessoryEvent) {}
+        func request(_ context: RequestContext, read reads: JSONReads) { clock.advance(by: .seconds(10)) }
+    }
+
+    @Test func whoReportsWhatAModelReadsUsesNoTimeOfTheSend() async throws {
+        let clock = ManualClock()
+        let config = NetworkConfig.test { $0.accessories = [Slow(clock: clock)] }
+        let rig = Rig(config: config, clock: clock) { _ in .json("1") }
+        let response = try await rig.agent.response(for: GeneralRequest("/x").expecting(Int.self).deadline(.seconds(1)))
+        #expect(response.model == 1 && response.metrics.total < .seconds(1))
+    }
 }

@@ -182,6 +182,20 @@ final class ExchangeLog: Accessory {
         _ = try await rig.agent.send(GeneralRequest("/x"))
         let own = try #require(TraceContext(traceparent: rig.transport.requests.last?.headers["traceparent"] ?? ""))
         #expect(own.traceID != received.traceID && own.isSampled)
+        _ = try await rig.agent.send(GeneralRequest("/x"))
+        let next = try #require(TraceContext(traceparent: rig.transport.requests.last?.headers["traceparent"] ?? ""))
+        // Samplers of servers read the bits of either half.
+        for digits in [
+            (own.traceID.prefix(16), next.traceID.prefix(16)), (own.traceID.suffix(16), next.traceID.suffix(16)),
+        ] {
+            let (one, other) = try (#require(UInt64(digits.0, radix: 16)), #require(UInt64(digits.1, radix: 16)))
+            #expect(8...56 ~= (one ^ other).nonzeroBitCount)
+        }
+    }
+
+    @Test func aTracestateThatNoRequestMayHaveIsDropped() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        #expect(TraceContext(traceparent: text, tracestate: "a\u{1}b")?.state == "")
     }
 
     @Test(arguments: [
