@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "ErrandTerminal", targets: ["ErrandTerminal"]),
         .library(name: "ErrandInspector", targets: ["ErrandInspector"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
+        .library(name: "ErrandSwiftTesting", targets: ["ErrandSwiftTesting"]),
     ],
     targets: [
         .target(
@@ -38,6 +39,7 @@ let package = Package(
         .target(name: "ErrandTerminal", dependencies: ["Errand"], swiftSettings: settings),
         .target(name: "ErrandInspector", dependencies: ["Errand"], swiftSettings: settings),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: settings),
+        .target(name: "ErrandSwiftTesting", dependencies: ["Errand", "ErrandTesting"], swiftSettings: settings),
         .executableTarget(
             name: "Tour",
             dependencies: ["Errand", "ErrandCurl", "ErrandInspector", "ErrandTerminal", "ErrandTesting"],
@@ -76,7 +78,8 @@ let package = Package(
         ),
         .testTarget(
             name: "ErrandTestingTests",
-            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandSwiftTesting", "ErrandTesting", "TestSupport"],
+            exclude: ["Cassettes"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -6,7 +6,7 @@ import Foundation
 
 extension Steps {
     static let admission = [
-        Step("Ten equal sends share one response; another user's send does not") { tour in
+        Step("Ten equal sends share one response; another user's send does not", needsServer: true) { tour in
             tour.server.on(.get, "/report", .json(#"{"id": 1, "name": "Ada"}"#).delayed(by: .milliseconds(500)))
             let report = GeneralRequest("/report").expecting(User.self).duplicatePolicy(.share)
             let before = tour.server.requestCount
@@ -19,7 +19,7 @@ extension Steps {
             try hold(users.count == 11 && sent == 2, "\(users.count) users, \(sent) requests")
             return "11 models, \(sent) requests"
         },
-        Step("A newer search cancels the previous one") { tour in
+        Step("A newer search cancels the previous one", needsServer: true) { tour in
             let search = GeneralRequest("/report").duplicatePolicy(.cancelPrevious).duplicateKey("search")
             let before = tour.server.requestCount
             let old = Task { try await tour.agent.send(search.query(["q": "t"])) }

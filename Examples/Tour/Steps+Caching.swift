@@ -4,7 +4,7 @@ import Foundation
 
 extension Steps {
     static let caching = [
-        Step("A stored response first, and a fresh one after it") { tour in
+        Step("A stored response first, and a fresh one after it", needsServer: true) { tour in
             try await withCache(tour, .cacheThenNetwork(maxAge: .seconds(60))) { agent, _ in
                 let count = tour.count("/feed", headers: [:])
                 _ = try await agent.send(GeneralRequest("/feed"))
@@ -16,7 +16,8 @@ extension Steps {
                 return seen.joined(separator: ", then ")
             }
         },
-        Step("A response stored on disk is available in the next process without a connection") { tour in
+        Step("A response stored on disk is available in the next process without a connection", needsServer: true) {
+            tour in
             try await withCache(tour, .cacheElseNetwork(maxAge: .seconds(60))) { agent, folder in
                 let count = tour.count("/offline", headers: [:])
                 _ = try await agent.send(GeneralRequest("/offline"))
@@ -29,7 +30,8 @@ extension Steps {
                 return "\(response.model), \(response.source)"
             }
         },
-        Step("HTTP caching: a response is revalidated with its ETag, and reused after a 304") { tour in
+        Step("HTTP caching: a response is revalidated with its ETag, and reused after a 304", needsServer: true) {
+            tour in
             try await withCache(tour, .http) { agent, _ in
                 let headers: HTTPHeaders = ["Cache-Control": "no-cache", "ETag": "\"v1\""]
                 let count = tour.count("/tagged", headers: headers)

@@ -12,7 +12,7 @@ extension Steps {
             try hold(me.id == 7 && hits.count == 1, "\(me) \(hits)")
             return "\(me.name) and \(hits.count) hit"
         },
-        Step("The first failure ends a batch, unless it is ignored") { tour in
+        Step("The first failure ends a batch, unless it is ignored", needsServer: true) { tour in
             let gateway = GeneralRequest("/gateway").retryPolicy(.never)
             let handle = tour.agent.start(BatchRequest(GeneralRequest("/slow"), gateway))
             do {
@@ -43,7 +43,7 @@ extension Steps {
             try hold(found.id == 4, "\(found)")
             return "user 3, then a search, then user \(found.id)"
         },
-        Step("The deadline of a chain ends its running exchange") { tour in
+        Step("The deadline of a chain ends its running exchange", needsServer: true) { tour in
             let began = ContinuousClock.now
             do {
                 _ = try await tour.agent.send(

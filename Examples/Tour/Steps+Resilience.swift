@@ -30,7 +30,7 @@ extension Steps {
             try hold(response.model.id == 9 && seen == nil, "the other host saw \(seen ?? "nothing")")
             return response.redirects.map(\.description).joined(separator: ", ")
         },
-        Step("A hundred sends with an expired token: one refresh, a hundred responses") { tour in
+        Step("A hundred sends with an expired token: one refresh, a hundred responses", needsServer: true) { tour in
             tour.server.on(.post, "/token", .json(#"{"access": "new"}"#))
             tour.server.on(.get, "/private") { request in
                 request.headers["Authorization"] == "Bearer new" ? .json("1") : .status(401)
@@ -46,7 +46,7 @@ extension Steps {
             try hold(sum == 100 && refreshes == 1, "\(sum) responses, \(refreshes) refreshes")
             return "\(sum) responses, \(refreshes) refresh"
         },
-        Step("A deadline ends a slow send with a timeout error") { tour in
+        Step("A deadline ends a slow send with a timeout error", needsServer: true) { tour in
             tour.server.on(.get, "/slow", .json("1").delayed(by: .seconds(5)))
             let request = GeneralRequest("/slow").limits(Limits(deadline: .milliseconds(120)))
             let began = ContinuousClock.now

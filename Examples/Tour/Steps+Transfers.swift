@@ -5,7 +5,8 @@ import Synchronization
 
 extension Steps {
     static let transfers = [
-        Step("A download that is cut twice continues where it was, and ends with the right digest") { tour in
+        Step("A download that is cut twice continues where it was, and ends with the right digest", needsServer: true) {
+            tour in
             let content = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
             let cuts = Mutex([150_000, 120_000])
             tour.server.on(.get, "/film.mp4") { request in

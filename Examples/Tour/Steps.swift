@@ -48,7 +48,8 @@ enum Steps {
     ]
 
     static let configuring = [
-        Step("Several hosts: a service has its base URL, header fields, parameters and envelope") { tour in
+        Step("Several hosts: a service has its base URL, header fields, parameters and envelope", needsServer: true) {
+            tour in
             let order = try await tour.agent.send(PlaceOrder(item: "tea", quantity: 2, service: .shop(tour.server)))
             let seen = tour.server.requests.last
             try hold(order.id == 99, "got \(order)")
@@ -56,7 +57,8 @@ enum Steps {
             try hold(seen?.text == #"{"app":"tour","item":"tea","quantity":2}"#, "the body was \(seen?.text ?? "none")")
             return "POST \(seen?.path ?? "") \(seen?.text ?? "") → order \(order.id)"
         },
-        Step("A config is a value: replaced while a send runs, it changes only later sends") { tour in
+        Step("A config is a value: replaced while a send runs, it changes only later sends", needsServer: true) {
+            tour in
             let agent = tour.agent(NetworkConfig(baseURL: tour.server.baseURL))
             agent.config.headers["X-Version"] = "1"
             let before = tour.server.requestCount
@@ -68,7 +70,7 @@ enum Steps {
             try hold(first == "1" && late == "2", "\(first) then \(late)")
             return "version \(first), then \(late)"
         },
-        Step("URL filters and adapters change every request, in order") { tour in
+        Step("URL filters and adapters change every request, in order", needsServer: true) { tour in
             let config = NetworkConfig(
                 baseURL: BaseURL(tour.server.baseURL),
                 urlFilters: [Language()],
@@ -101,7 +103,7 @@ enum Steps {
             }
             return "called back with \(user)"
         },
-        Step("Cancellation ends a send at once, with CancellationError") { tour in
+        Step("Cancellation ends a send at once, with CancellationError", needsServer: true) { tour in
             let began = ContinuousClock.now
             let before = tour.server.requestCount
             let send = Task { try await tour.agent.send(GeneralRequest("/slow")) }
@@ -112,7 +114,8 @@ enum Steps {
             try hold(error is CancellationError && time < .seconds(2), "\(error) after \(time)")
             return "\(error) after \(time.formatted(.units(allowed: [.milliseconds])))"
         },
-        Step("If a scope is deallocated, its sends end and their completions are not called") { tour in
+        Step("If a scope is deallocated, its sends end and their completions are not called", needsServer: true) {
+            tour in
             let before = tour.server.requestCount
             var scope = RequestScope() as RequestScope?
             let handle = tour.agent.start(GeneralRequest("/slow"), in: scope, on: .global()) { _ in
@@ -135,7 +138,7 @@ enum Steps {
             try hold(diary.lines.count == 8, "\(diary.lines)")
             return diary.lines.joined(separator: ", ")
         },
-        Step("The progress of large bodies, in both directions") { tour in
+        Step("The progress of large bodies, in both directions", needsServer: true) { tour in
             let percentages = Percentages()
             var config = NetworkConfig(baseURL: tour.server.baseURL)
             config.accessories = [percentages, TerminalProgress("      mirror")]
@@ -177,12 +180,12 @@ enum Steps {
             try hold(error.statusCode == 401, "\(error)")
             return "\(error)"
         },
-        Step("A connection that is lost in the body is an error, never a partial value") { tour in
+        Step("A connection that is lost in the body is an error, never a partial value", needsServer: true) { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/cut")) }
             try hold(error.reason == .closedInBody, "\(error)")
             return "\(error)"
         },
-        Step("The error of a refused connection has host and port") { tour in
+        Step("The error of a refused connection has host and port", needsServer: true) { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("http://127.0.0.1:1/x")) }
             try hold(error.reason == .connectionRefused && "\(error)".contains("127.0.0.1:1"), "\(error)")
             return "\(error)"

@@ -7,10 +7,13 @@ import Synchronization
 /// A step of the tour: a title, and a closure that returns its result as text, or throws if the step fails.
 struct Step: Sendable {
     let title: String
+    /// Whether it looks at the server, or at a secret that it echoes, so that it cannot be replayed.
+    let needsServer: Bool
     let run: @Sendable (Tour) async throws -> String
 
-    init(_ title: String, _ run: @escaping @Sendable (Tour) async throws -> String) {
+    init(_ title: String, needsServer: Bool = false, _ run: @escaping @Sendable (Tour) async throws -> String) {
         self.title = title
+        self.needsServer = needsServer
         self.run = run
     }
 }
@@ -32,11 +35,16 @@ final class Tour: Sendable {
     let server: MockServer
     let agent: Agent
     /// Records each send, for the waterfall.
-    let recorder = FlightRecorder(maximumCount: 10_000)
+    let recorder: FlightRecorder
     private let makeTransport: @Sendable () -> any Transport
 
-    init(server: MockServer, over makeTransport: @escaping @Sendable () -> any Transport) {
+    init(
+        server: MockServer,
+        recorder: FlightRecorder = FlightRecorder(maximumCount: 10_000),
+        over makeTransport: @escaping @Sendable () -> any Transport
+    ) {
         self.server = server
+        self.recorder = recorder
         self.makeTransport = makeTransport
         var config = NetworkConfig(baseURL: server.baseURL)
         config.accessories.append(recorder)
@@ -50,11 +58,33 @@ final class Tour: Sendable {
         return Agent(config: config, transport: makeTransport())
     }
 
-    func chapter(_ title: String, _ steps: [Step]) async {
+    /// Runs the steps of a chapter.
+    ///
+    /// - Parameters:
+    ///   - title: The title of the chapter.
+    ///   - steps: The steps. If they are replayed, those that need the server are omitted, and the others in any order.
+    ///   - cassettes: The folder of their cassettes, of which each step has its own, or `nil` if there are none.
+    func chapter(_ title: String, _ steps: [Step], _ cassettes: (folder: URL, mode: Cassette.Mode)?) async {
         print("\n\(title)")
-        for step in steps {
+        let isReplay = cassettes?.mode == .replay
+        for (number, step) in isReplay ? steps.enumerated().shuffled() : Array(steps.enumerated()) {
+            if isReplay, step.needsServer { continue }
             do {
-                let saw = try await step.run(self)
+                var tour = self
+                // A step that sends nothing has none.
+                let file = cassettes?.folder.appending(path: "\(title) \(number + 1).har")
+                if let file, let cassettes, !step.needsServer,
+                    !isReplay || (try? file.checkResourceIsReachable()) == true
+                {
+                    let cassette = try Cassette(
+                        at: file,
+                        mode: cassettes.mode,
+                        over: makeTransport(),
+                        ignoresOrigin: true
+                    )
+                    tour = Tour(server: server, recorder: recorder) { cassette }
+                }
+                let saw = try await step.run(tour)
                 counts.withLock { $0.passed += 1 }
                 print("  ✓ \(step.title)\n      \(saw)")
             } catch {

@@ -1,5 +1,6 @@
 import Errand
 import ErrandCurl
+import ErrandTesting
 import Foundation
 
 /// What the arguments of the command line ask for.
@@ -8,9 +9,12 @@ struct TourOptions {
     private(set) var makeTransport: @Sendable () -> any Transport = { URLSessionTransport() }
     /// The file for the waterfall, or `nil`.
     private(set) var waterfall: URL?
+    /// The folder of the cassettes and what is done with them, or `nil` for none.
+    private(set) var cassettes: (folder: URL, mode: Cassette.Mode)?
 
     private static let usage = """
         usage: swift run Tour [--transport urlsession|curl] [--waterfall FILE]
+                              [--record FOLDER | --replay FOLDER]
 
         Sends requests over real sockets to a server in the same process, and prints whether each step works: declaring
         and configuring requests, callbacks, duplicates and limits, batches and chains, logs, decoding, errors, retries,
@@ -19,6 +23,8 @@ struct TourOptions {
 
           --transport   what to send over: URLSession, the default, or the libcurl of the system, on Linux
           --waterfall   a file, to which a page is written that shows each send on a time axis
+          --record      a folder, in which each step is recorded that does not look at the server itself
+          --replay      the folder, from which these steps are replayed in any order, without a connection
           --help        this
         """
 
@@ -38,6 +44,8 @@ struct TourOptions {
                 print(Self.usage)
                 exit(0)
             case "--transport": makeTransport = Self.transport(named: value(Self.transports))
+            case "--record": cassettes = (URL(filePath: value("a folder")), .record)
+            case "--replay": cassettes = (URL(filePath: value("a folder")), .replay)
             case "--waterfall": waterfall = URL(filePath: value("a file"))
             default: Self.fail("unknown argument: \(argument)\n\n\(Self.usage)")
             }

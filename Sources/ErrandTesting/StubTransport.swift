@@ -1,17 +1,23 @@
 public import Errand
 public import Foundation
 
-/// A ``Transport`` without a network, which logs every request and responds from one closure or a table of routes.
+/// A ``Transport`` without a network, which logs every request and responds from typed mocks, routes or one closure.
 ///
 /// ```swift
+/// let stub = StubTransport()
+/// stub.on(GetUser.self) { request in User(id: request.id, name: "Ada") }
+/// stub.on(.get, "/orders/:id", .json(#"{"id": 7}"#))
+/// let agent = Agent(config: config, transport: stub)
+///
 /// let transport = StubTransport { request in .json(#"{"id": 7, "name": "Ada"}"#) }
-/// let routed = StubTransport(routes: [.get("/users/7"): .json(#"{"id": 7}"#), .post("/users"): .status(201)])
-/// let agent = Agent(config: config, transport: transport)
 /// ```
+///
+/// The response comes from the first of these: the mock or route that was added last, of those that match; the closure; or
+/// the error ``UnhandledRequest``, which ``MockService/verify()`` reports too.
 ///
 /// A cancelled send fails at once with `CancellationError`, even while the closure is running; the closure's own task
 /// is cancelled then.
-public final class StubTransport: Transport {
+public final class StubTransport: RequestReadingTransport, MockService {
     /// A function that returns the response to a request, or throws an error that the agent receives.
     public typealias Handler = @Sendable (OutgoingRequest) async throws -> TransportResponse
 
@@ -25,18 +31,37 @@ public final class StubTransport: Transport {
         }
     }
 
-    private let handler: Handler
+    /// The routes, and what was sent; use the functions of ``MockService``.
+    public let script: MockScript
+    private let handler: Handler?
     private let maximumLogCount: Int
     private let log = Lock(Log())
+
+    /// Creates a transport without responses.
+    ///
+    /// - Parameter maximumLogCount: The maximum number of ``requests``; beyond that the oldest are dropped.
+    public convenience init(maximumLogCount: Int = 10_000) {
+        self.init(maximumLogCount: maximumLogCount, reporting: { _ in }, nil)
+    }
 
     /// Creates a transport with a closure.
     ///
     /// - Parameters:
     ///   - maximumLogCount: The maximum number of ``requests``; beyond that the oldest are dropped.
     ///   - handler: Returns the response to each request. It is called concurrently, never under a lock.
-    public init(maximumLogCount: Int = 10_000, _ handler: @escaping Handler) {
+    public convenience init(maximumLogCount: Int = 10_000, _ handler: @escaping Handler) {
+        self.init(maximumLogCount: maximumLogCount, reporting: { _ in }, handler)
+    }
+
+    /// Creates a transport that calls a closure for each request that nobody expects.
+    package init(
+        maximumLogCount: Int = 10_000,
+        reporting report: @escaping @Sendable (String) -> Void,
+        _ handler: Handler?
+    ) {
         self.maximumLogCount = max(0, maximumLogCount)
         self.handler = handler
+        script = MockScript(report: report)
     }
 
     /// Creates a transport with a table of routes.
@@ -45,13 +70,11 @@ public final class StubTransport: Transport {
     ///   - routes: The responses. A request that matches no route fails with ``UnhandledRequest``.
     ///   - maximumLogCount: The maximum number of ``requests``; beyond that the oldest are dropped.
     public convenience init(routes: [Route: TransportResponse], maximumLogCount: Int = 10_000) {
-        self.init(maximumLogCount: maximumLogCount) { request in
-            let fitting = routes.keys.filter { $0.fits(request) }
-            // The most specific one, so that the order of a dictionary does not matter.
-            guard let route = fitting.max(by: { $0.precedence < $1.precedence }), let response = routes[route] else {
-                throw UnhandledRequest(request, routes: routes.keys.map(\.description).sorted())
-            }
-            return response
+        self.init(maximumLogCount: maximumLogCount)
+        // The most specific one last, so that the order of a dictionary does not matter.
+        for (route, response) in routes.sorted(by: { $0.key.pattern.precedence < $1.key.pattern.precedence }) {
+            let pattern = route.pattern
+            script.add(MockRoute(pattern.description, [.transport(response)]) { pattern.match($0, as: $1) })
         }
     }
 
@@ -91,11 +114,31 @@ public final class StubTransport: Transport {
         let exchange = StubExchange()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                exchange.start(continuation) { [handler] in try await handler(request) }
+                exchange.start(continuation) { try await self.respond(to: request, options.request) }
             }
         } onCancel: {
             exchange.cancel()
         }
+    }
+
+    private func respond(to request: OutgoingRequest, _ sent: SentRequest?) async throws -> TransportResponse {
+        if let sent { _ = script.note(sent) }
+        if script.isEmpty, let handler { return try await handler(request) }
+        var received = try request.received()
+        received.sent = sent
+        guard let responder = script.responder(for: &received) else {
+            if let handler { return try await handler(request) }
+            throw UnhandledRequest(request, description: script.noteUnexpected(received))
+        }
+        let response: MockResponse
+        switch responder {
+        case .transport(let response): return response
+        case .response(let ready, _): response = ready
+        case .handler(let handler): response = handler(received)
+        case .asyncHandler(let handler):
+            do { response = try await handler(received) } catch let thrown as MockResponse { response = thrown }
+        }
+        return try await script.withFault(response, to: received).transported(to: request.method)
     }
 
     private func record(_ request: OutgoingRequest) -> [CheckedContinuation<Bool, Never>] {
@@ -160,14 +203,10 @@ extension StubTransport {
     /// The path is compared percent-encoded, and with the query only if the route has one; its first slash may be omitted. A
     /// `*` at its end matches any rest. A text that contains a scheme is compared with the absolute URL.
     public struct Route: Sendable, Hashable, CustomStringConvertible {
-        let method: HTTPMethod
-        let text: String
+        let pattern: RoutePattern
 
         /// Creates a route of a method and a path.
-        public init(_ method: HTTPMethod, _ path: String) {
-            self.method = method
-            text = path.contains("://") ? path : path.beginningWithSlash
-        }
+        public init(_ method: HTTPMethod, _ path: String) { pattern = RoutePattern(method, path) }
 
         /// Returns a route of GET.
         public static func get(_ path: String) -> Route { Route(.get, path) }
@@ -183,22 +222,7 @@ extension StubTransport {
         public static func delete(_ path: String) -> Route { Route(.delete, path) }
 
         /// The method and the path.
-        public var description: String { "\(method) \(text)" }
-
-        private var isPrefix: Bool { text.hasSuffix("*") }
-
-        /// Numbers that order routes: exact ones before prefixes, then long ones before short ones.
-        var precedence: (Int, Int) { (isPrefix ? 0 : 1, text.utf8.count) }
-
-        func fits(_ request: OutgoingRequest) -> Bool {
-            guard request.method == method else { return false }
-            var target = request.url.absoluteString
-            if !text.contains("://") {
-                target = request.url.path()
-                if text.contains("?"), let query = request.url.query() { target += "?\(query)" }
-            }
-            return isPrefix ? target.hasPrefix(text.dropLast()) : target == text
-        }
+        public var description: String { pattern.description }
     }
 
     /// The error for a request that matches no route of a ``StubTransport``.
@@ -207,90 +231,14 @@ extension StubTransport {
         public let method: HTTPMethod
         /// The path, percent-encoded.
         public let path: String
-        /// The descriptions of the existing routes.
-        public let routes: [String]
-
-        init(_ request: OutgoingRequest, routes: [String]) {
-            method = request.method
-            path = request.url.path()
-            self.routes = routes
-        }
-
         /// The method, the path, and the existing routes.
-        public var description: String {
-            "no route of the StubTransport is for \(method) \(path); it has "
-                + (routes.isEmpty ? "none" : routes.joined(separator: ", "))
+        public let description: String
+
+        init(_ request: OutgoingRequest, description: String) {
+            (method, path, self.description) = (request.method, request.url.path(), description)
         }
 
         /// The same as ``description``.
         public var errorDescription: String? { description }
     }
-}
-
-extension String {
-    /// The path of a route, with its first slash; `*`, which matches everything, has none.
-    var beginningWithSlash: String { hasPrefix("/") || isEmpty || self == "*" ? self : "/\(self)" }
-}
-
-extension TransportResponse {
-    /// Returns a response with JSON text and `Content-Type: application/json`; the text is not validated.
-    public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
-        data(Data(text.utf8), contentType: "application/json", status: status, headers: headers)
-    }
-
-    /// Returns a response with plain UTF-8 text.
-    public static func text(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
-        data(Data(text.utf8), contentType: "text/plain; charset=utf-8", status: status, headers: headers)
-    }
-
-    /// Returns a response with an HTML page in UTF-8.
-    public static func html(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
-        data(Data(text.utf8), contentType: "text/html; charset=utf-8", status: status, headers: headers)
-    }
-
-    /// Returns a response with bytes.
-    ///
-    /// - Parameters:
-    ///   - body: The body.
-    ///   - contentType: The value of `Content-Type`, or `nil` for none; `headers` can override it.
-    ///   - status: The status code.
-    ///   - headers: Further header fields, which override the content type.
-    /// - Returns: The response; its body is available at once.
-    public static func data(
-        _ body: Data,
-        contentType: String? = "application/octet-stream",
-        status: Int = 200,
-        headers: HTTPHeaders = [:]
-    ) -> TransportResponse {
-        var fields = HTTPHeaders()
-        fields["Content-Type"] = contentType
-        return TransportResponse(statusCode: status, headers: fields.merging(headers), body: ResponseBody(body))
-    }
-
-    /// Returns a response with a status and no body.
-    public static func status(_ code: Int, headers: HTTPHeaders = [:]) -> TransportResponse {
-        TransportResponse(statusCode: code, headers: headers)
-    }
-}
-
-extension OutgoingRequest {
-    /// Returns the complete body, even if it is created while it is sent; empty if there is none.
-    ///
-    /// - Throws: The error of a ``BodySource``.
-    public func bodyData() throws -> Data {
-        guard case .source(let source) = body else { return body.data ?? Data() }
-        let reader = try source.makeReader()
-        var data = Data()
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = try piece.withUnsafeMutableBytes { try reader.read(into: $0) }
-            guard count > 0 else { return data }
-            data.append(contentsOf: piece[..<count])
-        }
-    }
-
-    /// Returns the complete body as text; bytes that are not UTF-8 become replacement characters.
-    ///
-    /// - Throws: The error of a ``BodySource``.
-    public func bodyText() throws -> String { String(decoding: try bodyData(), as: UTF8.self) }
 }

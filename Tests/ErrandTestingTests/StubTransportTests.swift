@@ -51,7 +51,7 @@ import Testing
         let error = await #expect(throws: StubTransport.UnhandledRequest.self) { try await send(transport, .put) }
         #expect(
             error?.description
-                == "no route of the StubTransport is for PUT /users/7; it has GET /users/8, POST /users/7"
+                == "no route is for PUT /users/7; there are GET /users/8, POST /users/7"
         )
         #expect(error?.method == .put)
         #expect(error?.path == "/users/7")

@@ -8,6 +8,11 @@ nonisolated struct User: Codable, Sendable {
     var id = 7
     var name = "Ada"
     var isGuest = false
+
+    enum CodingKeys: CodingKey {
+        case id
+        case name
+    }
 }
 
 nonisolated struct Order: Codable, Sendable { var id = 1 }
@@ -174,7 +179,10 @@ nonisolated var token: Token { Token() }
 nonisolated var stored: Token { Token() }
 nonisolated var keychain: Keychain { Keychain() }
 nonisolated var session: AuthenticationSession<Tokens> { AuthenticationSession(Tokens()) }
-nonisolated var server: MockServer { fatalError("compiled, not run") }
+nonisolated let stub = StubTransport()
+nonisolated let server: MockServer = {
+    do { return try MockServer() } catch { fatalError("\(error)") }
+}()
 nonisolated var error: NetworkError { NetworkError(.idleTimeout(.seconds(1))) }
 
 nonisolated func show(_ text: Any?, isOld: Bool = false, trace: String? = nil) {}

@@ -33,6 +33,24 @@ import Testing
         try await agent.send(Ping())
     }
 
+    @Test func typedMocksReplyOnTheMainActor() async throws {
+        let (stub, server) = (StubTransport(), try MockServer())
+        let all: [(any MockService, Agent)] = [
+            (stub, Agent(config: NetworkConfig(baseURL: "https://api.example"), transport: stub)),
+            (server, Agent(config: NetworkConfig(baseURL: server.baseURL), transport: server.transport())),
+        ]
+        for (service, agent) in all {
+            service.on(PlaceOrder.self) { request in
+                MainActor.assertIsolated()
+                return Order(id: request.quantity)
+            }
+            service.on(Ping.self)
+            #expect(try await agent.send(PlaceOrder(item: "tea", quantity: 2)).id == 2)
+            try await agent.send(Ping())
+            try service.verify()
+        }
+    }
+
     @Test func streamsAreReadOnTheMainActor() async throws {
         server.on(.get, "/users/stream", .text(#"{"id":7,"name":"Ada"}"# + "\n"))
         server.on(.get, "/users/events", .data(Data("data: 7\n\n".utf8), contentType: "text/event-stream"))

@@ -35,7 +35,7 @@ struct SearchUsers: Request, Encodable {
     var path: String { "/users/search" }
 }
 
-struct Order: Decodable {
+struct Order: Codable {
     let id: Int
 }
 

@@ -1,8 +1,8 @@
 internal import Foundation
 
 /// The name of a member, prepared for comparison with the bytes of a text.
-struct JSONName: Hashable, Sendable {
-    let text: String
+package struct JSONName: Hashable, Sendable {
+    package let text: String
     private let utf8: [UInt8]
     private let hasBackslash: Bool
 
@@ -29,5 +29,5 @@ struct JSONName: Hashable, Sendable {
 }
 
 extension JSONName: ExpressibleByStringLiteral {
-    init(stringLiteral value: String) { self.init(value) }
+    package init(stringLiteral value: String) { self.init(value) }
 }

@@ -21,13 +21,13 @@
 /// If a path written as a literal has invalid syntax, the error is thrown whenever the path is used.
 public struct JSONPath: Sendable, Hashable {
     /// The start of a path.
-    enum Anchor: Sendable, Equatable {
+    package enum Anchor: Sendable, Equatable {
         case payload
         case root
     }
 
     /// One step from a value to the next.
-    enum Step: Sendable, Equatable {
+    package enum Step: Sendable, Equatable {
         case member(JSONName)
         case element(Int)
         case range(start: Int, count: Int)
@@ -37,9 +37,9 @@ public struct JSONPath: Sendable, Hashable {
     }
 
     /// The components of a path with valid syntax.
-    struct Parts: Sendable, Equatable {
-        var anchor = Anchor.payload
-        var steps: [Step] = []
+    package struct Parts: Sendable, Equatable {
+        package var anchor = Anchor.payload
+        package var steps: [Step] = []
     }
 
     /// The payload itself.
@@ -87,7 +87,7 @@ public struct JSONPath: Sendable, Hashable {
     var isPayload: Bool { text == Self.payload.text }
 
     /// Returns the anchor and the steps, or throws the syntax error.
-    func get() throws(JSONError) -> Parts { try storage.parts.get() }
+    package func get() throws(JSONError) -> Parts { try storage.parts.get() }
 
     /// Returns whether both paths have the same text, byte by byte as the names of members are compared.
     public static func == (one: JSONPath, other: JSONPath) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }

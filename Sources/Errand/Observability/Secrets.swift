@@ -86,13 +86,13 @@ public struct Secrets: Sendable, Hashable {
     ]
 
     /// Whether the values of a header field are secret, as values of `Authorization` always are.
-    func isSecret(header name: String) -> Bool {
+    package func isSecret(header name: String) -> Bool {
         name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
             || headerNames.value.contains(name)
     }
 
     /// Whether the values of a name in a query or form are secret; the name may be percent-encoded.
-    func isSecret(queryName name: String) -> Bool {
+    package func isSecret(queryName name: String) -> Bool {
         pairNames.value.containsMember(PercentEncoding.unescaping(name) ?? name)
     }
 

@@ -13,7 +13,11 @@ struct RequestBuilder {
     let settings: Settings
     private var config: ConfigSnapshot { settings.config }
 
-    func prepare(_ content: borrowing RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
+    func prepare(
+        _ content: borrowing RequestContent,
+        step: CacheStep = .whole,
+        as sent: SentRequest? = nil
+    ) throws -> PreparedRequest {
         var context = send.context
         if let id = content.callID { context.attributes[JSONRPCID.attribute] = id }
         let built: BuiltRequest
@@ -52,7 +56,8 @@ struct RequestBuilder {
                 built: built,
                 fallbacks: fallbacks,
                 pinnedCredential: pinnedCredential,
-                step: step
+                step: step,
+                sent: sent
             )
         )
     }
@@ -204,9 +209,11 @@ extension PreparedRequest.Parts {
         built: BuiltRequest,
         fallbacks: [BuiltRequest],
         pinnedCredential: PinnedCredential?,
-        step: CacheStep
+        step: CacheStep,
+        sent: SentRequest?
     ) {
         let config = settings.config
+        self.sent = sent
         self.context = context
         self.settings = settings
         self.built = built

@@ -74,7 +74,11 @@ final class Send: Sendable {
     }
 
     /// Runs stage 2.
-    func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
+    func prepare(
+        _ request: some Request,
+        step: CacheStep = .whole,
+        isTold: Bool = false
+    ) throws -> PreparedRequest {
         try request.check()
         let custom = try request.customURLRequest().map { Shared(try OutgoingRequest($0)) }
         let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
@@ -86,7 +90,8 @@ final class Send: Sendable {
                 settings: settings,
                 isReceiving: type.isReceiving
             )
-            let prepared = try builder.prepare(content, step: step)
+            let sent = isTold ? SentRequest(request, of: settings) : nil
+            let prepared = try builder.prepare(content, step: step, as: sent)
             built.set(prepared)
             // Its file is free for another download as soon as the send has to end.
             if let file = prepared.receiver as? FileReceiver { stop.slot().fill(with: file) }

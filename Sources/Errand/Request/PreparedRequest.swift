@@ -44,6 +44,8 @@ final class PreparedRequest: Sendable, ReceivedSend {
         let guarding: JSONGuard.Strictness
         /// Whether the formatter is the user's own and decodes a payload that was not guarded.
         let guardsPayload: Bool
+        /// The request itself, for a transport that reads it.
+        let sent: SentRequest?
         /// Takes the body of an acceptable response in place of memory, or `nil`.
         let receiver: (any BodyReceiver)?
         /// The deadline of the send, or `nil` for none.
@@ -162,6 +164,7 @@ final class PreparedRequest: Sendable, ReceivedSend {
             allowsCellularAccess: settings.request.allowsCellularAccess
         )
         options.isStream = receiver?.isStream ?? false
+        options.request = self.sent
         return options
     }
 }

@@ -30,7 +30,13 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// How the send would use the cache.
     public let cache: CacheForecast
 
-    let secrets: Secrets
+    /// The declarations that have no effect, or probably not the intended one; some are found in debug builds only.
+    public let diagnostics: [Diagnostic]
+
+    /// The resolved limits and rules, for ``Agent``'s audit.
+    package let limits: Limits
+    package let retryPolicy: RetryPolicy
+    package let secrets: Secrets
 
     /// The setting of a name, such as `retryPolicy`, or `nil` if there is none.
     public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
@@ -73,6 +79,13 @@ extension RequestPlan {
         let (values, service, settings) = (
             prepared.settings.request, prepared.settings.request.service, prepared.settings
         )
+        limits = Limits(timeout: settings.timeout.value, deadline: settings.deadline.value)
+        retryPolicy = settings.retryPolicy.value
+        var diagnostics = [prepared.cacheDiagnostic, prepared.scopeDiagnostic].compactMap(\.self)
+        #if DEBUG
+        diagnostics += IgnoredMembers.diagnostics(of: request)
+        #endif
+        self.diagnostics = diagnostics
         var entries: [Entry] = []
         func add(_ name: String, _ value: String, _ source: SettingSource) {
             entries.append(Entry(name: name, value: value, source: source))
@@ -160,12 +173,8 @@ extension RequestPlan {
             guard let name = child.label, !listed.contains(name) else { continue }
             add(name, "\(child.value)", level("\(child.value)" != "\(own.value)"))
         }
-        #if DEBUG
-        let diagnostics = IgnoredMembers.diagnostics(of: request)
-        if !diagnostics.isEmpty {
-            add("ignoredMembers", diagnostics.map(\.description).joined(separator: "; "), .request)
-        }
-        #endif
+        let ignored = diagnostics.filter { $0 != prepared.cacheDiagnostic && $0 != prepared.scopeDiagnostic }
+        if !ignored.isEmpty { add("ignoredMembers", ignored.map(\.description).joined(separator: "; "), .request) }
         self.entries = entries
     }
 

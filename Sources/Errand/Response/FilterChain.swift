@@ -8,7 +8,7 @@
 /// recovers from it. A path that begins with `~` starts at the outermost text that the payload is still a view on. The
 /// JSON guard checks the input of a filter that has no guard of its own.
 public struct FilterChain: ResponseFilter {
-    private let filters: [any ResponseFilter]
+    package let filters: [any ResponseFilter]
 
     /// Creates a chain of filters in order; without filters, the payload is the complete body.
     public init(_ filters: any ResponseFilter...) { self.init(filters) }

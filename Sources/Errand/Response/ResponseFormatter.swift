@@ -71,9 +71,9 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
 /// A formatter that decodes JSON: the complete payload, or the value at a path.
 ///
 /// In a request, write `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
-public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
-    private let path: JSONPath
-    private let decoder: (any DataDecoder)?
+public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, PathFormatter {
+    let path: JSONPath
+    let decoder: (any DataDecoder)?
 
     /// Creates a formatter.
     ///
@@ -108,8 +108,9 @@ public typealias JSONValueFormatter = JSONFormatter<JSONValue>
 /// A formatter that applies the rule of ``DefaultFormatter`` to a `Decodable` type, or decodes JSON at a path.
 ///
 /// If the type's conformance to `Decodable` is isolated to an actor, the request is formatted on its caller.
-public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable {
-    private let path: JSONPath
+public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable, PathFormatter {
+    let path: JSONPath
+    var decoder: (any DataDecoder)? { nil }
 
     /// Creates a formatter.
     ///

@@ -54,6 +54,17 @@ extension StoppableTransport {
     package func sentFields(of request: OutgoingRequest) -> HTTPHeaders? { nil }
 }
 
+/// A transport that answers requests in place of a server, and is told which they are.
+package protocol RequestReadingTransport: Transport {}
+
+/// What a transport is told about a send; all are equal, because equal options have equal effects.
+struct TransportNote: Sendable, Hashable {
+    var value: (any AnyObject & Sendable)?
+
+    static func == (one: TransportNote, other: TransportNote) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+}
+
 /// A transport of the user's own, which the cancellation of the send's child task ends.
 struct ForeignTransport: StoppableTransport {
     let transport: any Transport
@@ -110,6 +121,9 @@ public struct TransportOptions: Sendable, Hashable {
     ///
     /// The default is `false`.
     public var isStream = false
+
+    /// What a ``RequestReadingTransport`` is told about the send.
+    var note = TransportNote()
 
     #if canImport(FoundationNetworking)
     /// The maximum size of a header section that the system accepts; a higher limit needs no check.

@@ -49,16 +49,20 @@ struct MockConnection {
         return MockRequest(head: head, body: body, connection: id)
     }
 
-    private func respond(to request: MockRequest) throws(ConnectionEnded) -> ResponseWriter.Ending {
-        let response: MockResponse
-        switch core.receive(request) {
+    private func respond(to received: MockRequest) throws(ConnectionEnded) -> ResponseWriter.Ending {
+        var (request, response) = (received, MockResponse())
+        switch core.receive(&request) {
         case .response(let ready, let wire):
-            if let wire, request.head.keepsAlive, request.method != .head {
+            response = core.script.withFault(ready, to: request)
+            if let wire, response.fault == nil, request.head.keepsAlive, request.method != .head {
                 try socket.send(wire)
                 return .keepOpen
             }
-            response = ready
-        case .handler(let handler): response = handler(request)
+        case .handler(let handler): response = core.script.withFault(handler(request), to: request)
+        case .asyncHandler(let handler):
+            let result = try ThreadTask.run({ [request] in try await handler(request) }, until: { socket.hasEnded })
+            response = core.script.withFault(MockResponse(result), to: request)
+        case .transport: break
         }
         let writer = ResponseWriter(
             socket: socket,

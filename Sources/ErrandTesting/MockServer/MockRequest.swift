@@ -1,7 +1,7 @@
 public import Errand
 public import Foundation
 
-/// A request as a ``MockServer`` received it.
+/// A request as a ``MockServer`` received it, or as a route of a ``StubTransport`` is asked about it.
 public struct MockRequest: Sendable {
     /// The method, as received.
     public var method: HTTPMethod { head.method }
@@ -17,8 +17,14 @@ public struct MockRequest: Sendable {
     public let connection: Int
     /// The time at which the last byte of the request had been read.
     public let receivedAt: ContinuousClock.Instant
+    /// The values of the names in the path of its route, such as `id` for `/users/:id`, percent-decoded.
+    public internal(set) var parameters: [String: String] = [:]
 
     let head: RequestHead
+    /// The absolute URL, which only a request to a stub has.
+    var url: String?
+    /// The request as a value, if it is known.
+    var sent: SentRequest?
 
     init(head: RequestHead, body: Data, connection: Int) {
         self.head = head
@@ -51,10 +57,24 @@ public struct MockRequest: Sendable {
         return MockRequest.items(text).map { MockFormItem(name: $0.name, data: Data($0.value.utf8)) }
     }
 
+    /// The cookies of the request by their names, values as sent.
+    public var cookies: [String: String] {
+        let pairs = headers.values(for: "Cookie").flatMap { $0.split(separator: ";") }
+        return pairs.reduce(into: [:]) { cookies, pair in
+            let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            if parts.count == 2 { cookies[parts[0]] = parts[1] }
+        }
+    }
+
+    /// The credentials in the `Authorization` field, or `nil` if there is none.
+    public var authorization: MockAuthorization? { headers["Authorization"].map(MockAuthorization.init) }
+
     /// Decodes the body as JSON.
     ///
     /// - Throws: `DecodingError`, or `JSONError` if the body is not JSON.
-    public func json<T: Decodable>(_ type: T.Type) throws -> T { try LosslessJSONDecoder().decode(type, from: body) }
+    public func json<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+        try LosslessJSONDecoder().decode(type, from: body)
+    }
 
     private static func items(_ text: String) -> [(name: String, value: String)] {
         text.split(separator: "&").map { item in

@@ -46,6 +46,8 @@ public struct MockResponse: Sendable {
     public var chunkByteCount: Int?
     /// Whether the server sends `Connection: close` and closes the connection after the response.
     public var closesConnection = false
+    /// The body that the test sends in place of ``body``, or `nil` for none.
+    public var stream: MockStream?
     /// The fault of the response, or `nil` for a correct one.
     public var fault: MockFault?
 
@@ -64,7 +66,9 @@ public struct MockResponse: Sendable {
     }
 
     /// Whether it is always sent as the same bytes, so that they can be prepared once.
-    var isPlain: Bool { fault == nil && drip == nil && delay == .zero && !isChunked && !closesConnection }
+    var isPlain: Bool {
+        fault == nil && stream == nil && drip == nil && delay == .zero && !isChunked && !closesConnection
+    }
 
     /// Whether the response may have a body at all (RFC 9110, sections 15.2, 15.3.5 and 15.4.5).
     var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }

@@ -3,7 +3,7 @@ public import Foundation
 
 /// A real HTTP/1.1 server on a loopback port, for tests.
 ///
-/// It responds from a script, from routes or from one handler, logs the requests, and can send every fault of
+/// It responds from a queue, from routes or from one handler, logs the requests, and can send every fault of
 /// ``MockFault``. It starts with its initializer and stops with ``stop()`` or when it is deallocated.
 ///
 /// ```swift
@@ -13,10 +13,10 @@ public import Foundation
 /// server.enqueue(.status(503), .status(503))
 /// ```
 ///
-/// The response to a request comes from the first of these: the script of `enqueue`, the matching route that was set
-/// last (a HEAD request uses a GET route if no HEAD route matches), the handler of the initializer, a 404 in JSON.
-/// Handlers run on the thread of their connection, several at a time, and may block.
-public final class MockServer: Sendable {
+/// The response to a request comes from the first of these: the queue of `enqueue`, the matching route that was added
+/// last (a HEAD request uses a GET route if no HEAD route matches), the handler of the initializer, a 404 in JSON, which
+/// ``MockService/verify()`` reports. Handlers run on the thread of their connection, several at a time, and may block.
+public final class MockServer: MockService {
     /// The port on 127.0.0.1.
     public let port: UInt16
     /// `http://127.0.0.1:` and the port, without a slash at the end.
@@ -24,57 +24,52 @@ public final class MockServer: Sendable {
 
     private let core: ServerCore
 
+    /// The routes, and what was sent; use the functions of ``MockService``.
+    public var script: MockScript { core.script }
+
     /// Creates and starts a server.
     ///
     /// - Parameters:
     ///   - port: The port to listen on, or 0 for a free one.
     ///   - handler: Returns the response if neither the script nor a route has one, or `nil` to respond with 404.
     /// - Throws: ``MockServerError`` if it cannot listen on the port.
-    public init(port: UInt16 = 0, _ handler: (@Sendable (MockRequest) -> MockResponse)? = nil) throws {
+    public convenience init(port: UInt16 = 0, _ handler: (@Sendable (MockRequest) -> MockResponse)? = nil) throws {
+        try self.init(port: port, reporting: { _ in }, handler)
+    }
+
+    /// Creates and starts a server that calls a closure for each request that nobody expects.
+    package init(
+        port: UInt16,
+        reporting report: @escaping @Sendable (String) -> Void,
+        _ handler: (@Sendable (MockRequest) -> MockResponse)?
+    ) throws {
         let listener = try Listener(port: port)
         var address = URLComponents()
         (address.scheme, address.host, address.port) = ("http", "127.0.0.1", Int(listener.port))
         guard let url = address.url else { preconditionFailure("an address of digits and dots is a URL") }
         self.port = listener.port
         baseURL = url
-        core = ServerCore(fallback: handler)
+        core = ServerCore(fallback: handler, reporting: report)
         core.state.withLock { $0.wakeWriter = listener.wakeWriter }
         core.startThread { [core] in core.acceptConnections(listener) }
     }
 
     deinit { stop() }
 
-    /// Sets a closure that responds to a method and a path.
+    /// Returns a transport that tells this server the requests as values, for typed mocks and ``MockService/sent(_:)``.
     ///
-    /// - Parameters:
-    ///   - method: The method, which is case-sensitive.
-    ///   - path: The percent-encoded path. A query is compared only if the path has one, and the first slash may be
-    ///     omitted. With a `*` at its end it matches everything with this prefix.
-    ///   - handler: Returns the response. It runs on the thread of the connection, never under a lock of the server.
-    public func on(
-        _ method: HTTPMethod,
-        _ path: String,
-        _ handler: @escaping @Sendable (MockRequest) -> MockResponse
-    ) {
-        core.state.withLock { $0.addRoute(method, path, .handler(handler)) }
+    /// It adds a header field, `Errand-Mock-Request`, to what is sent.
+    ///
+    /// - Parameter transport: The transport that sends the requests. By default, one session of URLSession.
+    /// - Returns: The transport for an agent.
+    public func transport(over transport: any Transport = URLSessionTransport()) -> any Transport {
+        TellingTransport(script: script, transport: transport)
     }
 
-    /// Sets the response to a method and a path.
-    ///
-    /// - Parameters:
-    ///   - method: The method, which is case-sensitive.
-    ///   - path: The percent-encoded path. A query is compared only if the path has one, and the first slash may be
-    ///     omitted. With a `*` at its end it matches everything with this prefix.
-    ///   - response: The response, the same each time.
-    public func on(_ method: HTTPMethod, _ path: String, _ response: MockResponse) {
-        let responder = Responder.response(response, wire: ResponseWriter.wire(response))
-        core.state.withLock { $0.addRoute(method, path, responder) }
-    }
-
-    /// Appends responses to the script, which are sent to the next requests one by one, whatever they are.
+    /// Appends responses to the queue, which are sent to the next requests one by one, whatever they are.
     public func enqueue(_ responses: MockResponse...) { enqueue(responses) }
 
-    /// Appends responses to the script, which are sent to the next requests one by one, whatever they are.
+    /// Appends responses to the queue, which are sent to the next requests one by one, whatever they are.
     public func enqueue(_ responses: [MockResponse]) { core.state.withLock { $0.enqueue(responses) } }
 
     /// The requests that were received completely, in their order, at most the last ``maximumLogCount``.
@@ -145,17 +140,37 @@ public final class MockServer: Sendable {
         return isOver && !core.state.withLock { $0.isStopped && $0.requestCount < count }
     }
 
-    /// Removes the log, the script and the routes, and resets ``requestCount``.
+    /// Removes the log, the queue, the routes and their faults, and resets ``requestCount``.
     ///
     /// The initializer's handler and the connections are kept.
-    public func reset() { core.state.withLock { $0.reset() } }
+    public func reset() {
+        core.state.withLock { $0.reset() }
+        script.reset()
+    }
 
     /// Closes all connections immediately; the server continues to listen.
     public func closeConnections() { core.state.withLock { $0.shutDownConnections() } }
 
-    /// Closes the port and all connections, and removes the script, the routes and the handlers; the log is kept.
+    /// Closes the port and all connections, and removes the queue, the routes and the handlers; the log is kept.
     ///
     /// Waits until the threads of the server have ended, at most 5 seconds: a handler that blocks is not interrupted.
     /// If it is called from a handler, it does not wait. Calling it again has no effect.
     public func stop() { core.stop(within: .seconds(5)) }
+}
+
+/// A transport that notes each request by its value, and sends the number of the note.
+private struct TellingTransport: RequestReadingTransport {
+    let script: MockScript
+    let transport: any Transport
+
+    var identity: String { transport.identity }
+
+    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        guard let number = options.request.flatMap(script.note) else {
+            return try await transport.send(request, options: options)
+        }
+        var request = request
+        request.headers[MockScript.field] = "\(number)"
+        return try await transport.send(request, options: options)
+    }
 }

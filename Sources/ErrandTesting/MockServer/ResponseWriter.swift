@@ -32,8 +32,28 @@ struct ResponseWriter {
         if response.delay > .zero { try socket.pause(for: response.delay) }
         if let fault = response.fault { return try write(fault) }
         let closes = response.closesConnection || !keepsAlive
+        if let stream = response.stream, response.mayHaveBody, !isHead {
+            return try write(stream.read(), closes: closes)
+        }
         try sendWhole(head(closes: closes))
         return closes ? .close : .keepOpen
+    }
+
+    /// Sends what a test sends, as long as the client is there.
+    private func write(_ reader: MockStreamReader, closes: Bool) throws(ConnectionEnded) -> Ending {
+        defer { reader.cancel() }
+        try socket.send(WireHead(response, .chunked, closes: closes).ended())
+        while true {
+            switch reader.next(within: .milliseconds(10)) {
+            case .bytes(let bytes): try sendChunk(bytes[...])
+            case .end(.complete):
+                try socket.send(Array("0\r\n\r\n".utf8))
+                return closes ? .close : .keepOpen
+            case .end(.cut): return .close
+            case .end(.reset): return .reset
+            case nil: if socket.hasEnded { throw ConnectionEnded() }
+            }
+        }
     }
 
     /// Returns the header section without a fault.
@@ -82,11 +102,17 @@ struct ResponseWriter {
         var rest = piece[...]
         while !rest.isEmpty {
             let size = min(rest.count, max(1, response.chunkByteCount ?? rest.count))
-            var chunk = Array("\(String(size, radix: 16))\r\n".utf8)
-            chunk.append(contentsOf: rest.prefix(size))
-            chunk.append(contentsOf: "\r\n".utf8)
-            try socket.send(chunk)
+            try sendChunk(rest.prefix(size))
             rest = rest.dropFirst(size)
         }
+    }
+
+    private func sendChunk(_ bytes: Data) throws(ConnectionEnded) {
+        // An empty chunk would end the body.
+        guard !bytes.isEmpty else { return }
+        var chunk = Array("\(String(bytes.count, radix: 16))\r\n".utf8)
+        chunk.append(contentsOf: bytes)
+        chunk.append(contentsOf: "\r\n".utf8)
+        try socket.send(chunk)
     }
 }

@@ -9,9 +9,13 @@ final class ServerCore: Sendable {
     typealias Handler = @Sendable (MockRequest) -> MockResponse
 
     let state: Lock<ServerState>
+    let script: MockScript
     private let threads = DispatchGroup()
 
-    init(fallback: Handler?) { state = Lock(ServerState(fallback: fallback)) }
+    init(fallback: Handler?, reporting report: @escaping @Sendable (String) -> Void) {
+        state = Lock(ServerState(fallback: fallback))
+        script = MockScript(report: report)
+    }
 
     /// Runs a closure on a thread of its own, which ``stop(within:)`` waits for.
     func startThread(_ body: @escaping @Sendable () -> Void) {
@@ -37,16 +41,25 @@ final class ServerCore: Sendable {
         listener.closeDescriptors()
     }
 
-    /// Records a request.
+    /// Records a request, and completes what is known about it.
     ///
-    /// - Returns: The responder to it.
-    func receive(_ request: MockRequest) -> Responder {
-        let (responder, reached) = state.withLock { state in
+    /// - Returns: The responder to it: the queue, then the routes, then the handler of the server.
+    func receive(_ request: inout MockRequest) -> Responder {
+        request.sent = script.noted(for: request)
+        let (queued, fallback, reached) = state.withLock { [request] state in
             state.record(request)
-            return (state.responder(for: request), state.requestWaiters.removeReached(state.requestCount))
+            return (state.dequeue(), state.fallback, state.requestWaiters.removeReached(state.requestCount))
         }
         for waiter in reached { waiter.resume(returning: true) }
-        return responder
+        if let queued { return .response(queued, wire: nil) }
+        if let responder = script.responder(for: &request) { return responder }
+        if let fallback { return .handler(fallback) }
+        let reason = script.noteUnexpected(request)
+        let body = JSONValue.object([
+            "error": .string("no response is set for this"), "method": .string(request.method.rawValue),
+            "path": .string(request.path), "reason": .string(reason),
+        ])
+        return .response(.data(body.data, contentType: "application/json", status: 404), wire: nil)
     }
 
     /// Closes a connection; its number is removed before the client sees the end, and before the descriptor can be reused,
@@ -68,15 +81,9 @@ final class ServerCore: Sendable {
             let isOwnThread = state.connections.values.contains { $0.thread == thread }
             return (state.stop(), state.requestWaiters.removeReached(.max), isOwnThread)
         }
+        script.finish()
         for waiter in waiters { waiter.resume(returning: false) }
         if let wakeWriter { Listener.wake(wakeWriter) }
         if !isOwnThread { _ = threads.wait(timeout: .now() + limit) }
     }
-}
-
-/// The source of the response to a request.
-enum Responder: Sendable {
-    /// A response, and its bytes if they could be prepared.
-    case response(MockResponse, wire: [UInt8]?)
-    case handler(ServerCore.Handler)
 }

@@ -56,6 +56,12 @@ struct Socket: Sendable {
         }
     }
 
+    /// Whether the other end has closed, or ``shutDown()`` was called.
+    var hasEnded: Bool {
+        var watched = pollfd(descriptor, events: Socket.endEvents)
+        return poll(&watched, 1, 0) > 0 && hasEnded(watched.revents)
+    }
+
     /// Ends every read, write and pause on this socket, now and later; the descriptor stays valid.
     func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 

@@ -1,0 +1,105 @@
+public import Errand
+import Foundation
+
+extension MockFault {
+    /// The faults that a ``StubTransport`` can have, with numbers for ``MockService/faults(seed:rate:of:)``: of a connection
+    /// that is refused, reset, closed or silent, and of a body that is cut.
+    ///
+    /// A fault of the body needs a body.
+    public static let ofStubs: [MockFault] = [
+        .resetBeforeHead, .closeBeforeHead, .resetInBody(after: 5), .closeInBody(after: 5),
+    ]
+}
+
+extension MockResponse: Error {}
+
+extension MockResponse {
+    /// Creates a response whose body the test sends, chunked.
+    ///
+    /// - Parameters:
+    ///   - stream: The body.
+    ///   - contentType: The type of the body; server-sent events by default.
+    public init(_ stream: MockStream, contentType: String = "text/event-stream") {
+        self.init(headers: ["Content-Type": contentType])
+        self.stream = stream
+    }
+
+    /// Returns a response with a value as JSON.
+    ///
+    /// - Parameters:
+    ///   - value: The value, which a ``LosslessJSONEncoder`` encodes.
+    ///   - status: The status code.
+    ///   - headers: Further header fields.
+    /// - Returns: The response.
+    /// - Throws: `EncodingError`, or an error of the value's own `encode(to:)`.
+    public static func json(
+        encoding value: some Encodable,
+        status: Int = 200,
+        headers: HTTPHeaders = [:]
+    ) throws -> MockResponse {
+        let body = try LosslessJSONEncoder().encode(value)
+        return data(body, contentType: "application/json", status: status, headers: headers)
+    }
+
+    /// Returns the response of a stub after its delay, or throws its fault.
+    func transported(to method: HTTPMethod) async throws -> TransportResponse {
+        if delay > .zero { try await Task.sleep(for: delay) }
+        var response = TransportResponse(statusCode: status, headers: headers)
+        let isEmpty = !mayHaveBody || method == .head
+        switch fault {
+        case nil, .closeAfterResponse?: if !isEmpty { response.body = stubBody(body) }
+        case .resetBeforeHead?: throw NetworkError(.connectionReset)
+        case .closeBeforeHead?: throw NetworkError(.closedWithoutResponse)
+        case .resetInBody(let count)?:
+            response.body = stubBody(body.prefix(isEmpty ? 0 : max(0, count)), ending: .reset)
+        case .closeInBody(let count)?: response.body = stubBody(body.prefix(isEmpty ? 0 : max(0, count)), ending: .cut)
+        case .hang?:
+            try await Task.sleep(for: .seconds(86_400))
+            throw NetworkError(.closedWithoutResponse)
+        case let fault?:
+            throw MockEncodingError(
+                "a StubTransport has no fault \(fault), which is one of bytes on a wire: use a MockServer"
+            )
+        }
+        return response
+    }
+
+    private func stubBody(_ body: Data, ending: MockStream.Ending? = nil) -> ResponseBody {
+        if let stream, ending == nil { return ResponseBody(chunks: stream.read()) }
+        let size = drip?.byteCount ?? (isChunked ? chunkByteCount : nil)
+        guard size != nil || ending != nil else { return ResponseBody(body) }
+        return ResponseBody(
+            chunks: StubChunks(body, of: size ?? body.count, every: drip?.interval ?? .zero, ending: ending)
+        )
+    }
+}
+
+/// The chunks of a body that is known, with the pauses between them and the failure at its end.
+private final class StubChunks: ResponseChunks {
+    private let rest: Lock<Data>
+    private let size: Int
+    private let interval: Duration
+    private let ending: MockStream.Ending?
+
+    init(_ body: Data, of size: Int, every interval: Duration, ending: MockStream.Ending?) {
+        (rest, self.size, self.interval, self.ending) = (Lock(Data(body)), max(1, size), interval, ending)
+    }
+
+    func next() async throws -> Data? {
+        let (chunk, isLast) = rest.withLock { rest in
+            defer { rest = Data(rest.dropFirst(size)) }
+            return (Data(rest.prefix(size)), rest.count <= size)
+        }
+        if !chunk.isEmpty {
+            if !isLast, interval > .zero { try await Task.sleep(for: interval) }
+            return chunk
+        }
+        switch ending {
+        case .reset: throw NetworkError(.connectionReset)
+        case .cut: throw NetworkError(.closedInBody)
+        case .complete, nil: return nil
+        }
+    }
+
+    func cancel() { rest.withLock { $0 = Data() } }
+}

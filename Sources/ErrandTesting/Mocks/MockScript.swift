@@ -1,0 +1,165 @@
+import Errand
+import Foundation
+
+/// The routes of a ``MockService``, and what was sent to it.
+///
+/// Only the library creates one.
+public final class MockScript: Sendable {
+    private struct State {
+        var routes: [MockRoute] = []
+        /// The types of requests that typed mocks answer: others are not kept, nor what they refer to.
+        var types: Set<ObjectIdentifier> = []
+        var sent: [SentRequest] = []
+        /// The number of requests that were dropped from the log.
+        var dropped = 0
+        var unexpected: [String] = []
+        var faults: FaultSchedule?
+        /// What has failed when the service was stopped.
+        var failure: String?
+    }
+
+    /// The field by which a server finds the value of a request.
+    static let field = "Errand-Mock-Request"
+    private static let maximumLogCount = 10_000
+
+    private let state = Lock(State())
+    private let report: @Sendable (String) -> Void
+
+    /// - Parameter report: A closure that is called for each request that nobody expects.
+    init(report: @escaping @Sendable (String) -> Void = { _ in }) { self.report = report }
+
+    var isEmpty: Bool { state.withLock { $0.routes.isEmpty && $0.faults == nil } }
+
+    /// Adds a route, of a type of requests if it is a typed mock.
+    func add(_ route: MockRoute, of type: ObjectIdentifier? = nil) {
+        state.withLock { state in
+            state.routes.append(route)
+            if let type { state.types.insert(type) }
+        }
+    }
+
+    /// Sets the faults that responses have.
+    func set(_ faults: FaultSchedule?) { state.withLock { $0.faults = faults } }
+
+    /// Removes everything.
+    func reset() { state.withLock { $0 = State() } }
+
+    /// Removes the routes, whose closures may keep the service alive, but not what has failed.
+    func finish() {
+        let failure = failure
+        state.withLock { ($0.routes, $0.unexpected, $0.failure) = ([], [], failure) }
+    }
+
+    /// Returns the responder of the route that was added last, of those that match; counts the request.
+    ///
+    /// The response to HEAD has the header section of the response to GET (RFC 9110, section 9.3.2).
+    func responder(for request: inout MockRequest) -> Responder? {
+        let routes = state.withLock { $0.routes }
+        guard !routes.isEmpty else { return nil }
+        for method in request.method == .head ? [.head, .get] : [request.method] {
+            // The closures of the user run without a lock.
+            for route in routes.reversed() {
+                guard let values = route.matches(request, method) else { continue }
+                request.parameters = values
+                return route.next()
+            }
+        }
+        return nil
+    }
+
+    /// Notes a request that no route and no handler answers.
+    ///
+    /// - Returns: The sentence for the response or the error.
+    func noteUnexpected(_ request: MockRequest) -> String {
+        let name = request.sent.map { " (\($0.typeName))" } ?? ""
+        let routes = state.withLock { state in
+            state.unexpected.append("\(request.method) \(request.target)\(name)")
+            return state.routes.map(\.description)
+        }
+        let sentence =
+            "no route is for \(request.method) \(request.path)\(name); there "
+            + (routes.isEmpty ? "is none" : "are \(routes.sorted().joined(separator: ", "))")
+        report(sentence)
+        return sentence
+    }
+
+    /// Returns a response with the fault that is due.
+    func withFault(_ response: MockResponse, to request: MockRequest) -> MockResponse {
+        guard response.fault == nil, let fault = state.withLock({ $0.faults?.next() }) else { return response }
+        return response.faulted(fault)
+    }
+
+    /// Logs a request by its value, if a typed mock answers its type.
+    ///
+    /// - Returns: A number by which it is found again, or `nil` if it is not logged.
+    func note(_ request: SentRequest) -> Int? {
+        let types = state.withLock { $0.types }
+        guard types.contains(where: request.contains) else { return nil }
+        return state.withLock { state in
+            state.sent.append(request)
+            if state.sent.count >= 2 * Self.maximumLogCount {
+                state.sent.removeFirst(Self.maximumLogCount)
+                state.dropped += Self.maximumLogCount
+            }
+            return state.dropped + state.sent.count - 1
+        }
+    }
+
+    /// Returns the value of a request that a server has received, or `nil` if it is not known.
+    func noted(for request: MockRequest) -> SentRequest? {
+        guard state.withLock({ !$0.sent.isEmpty }), let number = request.headers[Self.field].flatMap(Int.init) else {
+            return nil
+        }
+        return state.withLock { state in
+            let index = number.subtractingReportingOverflow(state.dropped).partialValue
+            return state.sent.indices.contains(index) ? state.sent[index] : nil
+        }
+    }
+
+    var sent: [SentRequest] { state.withLock { $0.sent } }
+
+    /// What ``MockService/verify()`` reports, or `nil` if everything was as expected.
+    var failure: String? {
+        let (routes, unexpected, faults, failure) = state.withLock { ($0.routes, $0.unexpected, $0.faults, $0.failure) }
+        if let failure { return failure }
+        let missed = routes.compactMap(\.failure)
+        guard !missed.isEmpty || !unexpected.isEmpty else { return nil }
+        let lines = missed.map { "  - \($0)" } + unexpected.map { "  + \($0): no route is for it" }
+        let seed = faults.map { "\n  \($0)" } ?? ""
+        return "the requests were not as expected:\n\(lines.joined(separator: "\n"))\(seed)"
+    }
+}
+
+/// Faults that responses have at random, the same for the same seed.
+struct FaultSchedule: Sendable, CustomStringConvertible {
+    let seed: UInt64
+    let rate: Double
+    let faults: [MockFault]
+    private var random: SplitMix64
+
+    init(seed: UInt64, rate: Double, faults: [MockFault]) {
+        (self.seed, self.rate, self.faults, random) = (seed, rate, faults, SplitMix64(state: seed))
+    }
+
+    var description: String { "with faults(seed: \(seed), rate: \(rate))" }
+
+    /// Returns the fault of the next response, or `nil` for none.
+    mutating func next() -> MockFault? {
+        // Two numbers for each, so that a changed rate does not change the faults.
+        let (chance, choice) = (random.next(), random.next())
+        guard !faults.isEmpty, Double(chance >> 11) * 0x1p-53 < rate else { return nil }
+        return faults[Int(choice % UInt64(faults.count))]
+    }
+}
+
+/// A generator of numbers that are the same for the same start.
+struct SplitMix64: RandomNumberGenerator, Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
