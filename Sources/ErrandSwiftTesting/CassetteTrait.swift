@@ -1,3 +1,5 @@
+// `swift build` alone does not have Testing, which only a build of tests needs.
+#if canImport(Testing)
 public import Errand
 public import ErrandTesting
 import Foundation
@@ -65,3 +67,4 @@ extension Trait where Self == CassetteTrait {
         }
     }
 }
+#endif

@@ -1,3 +1,5 @@
+// `swift build` alone does not have Testing, which only a build of tests needs.
+#if canImport(Testing)
 public import ErrandTesting
 public import Testing
 
@@ -29,3 +31,4 @@ extension Issue {
         { if isUsed { Issue.record(Comment(rawValue: $0), sourceLocation: sourceLocation) } }
     }
 }
+#endif
