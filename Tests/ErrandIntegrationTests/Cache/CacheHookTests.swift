@@ -102,11 +102,13 @@ import Testing
         defer { server.stop() }
         let agent = Agent(config: config(server, .networkOnly))
         let request = request.duplicatePolicy(.share)
-        hold.holdUntilWaiting(2, at: agent)
+        hold.holdUntilWaiting(.max, at: agent)
         async let nobody = agent.send(request)
         async let another = agent.send(request)
-        await server.waitForRequests(1)
+        // Both have begun before the config changes.
+        while agent.pipeline.admission.fetches.waiterCount < 2 { await Task.yield() }
         agent.config.adapters = [Adding()]
+        hold.holdUntilWaiting(2, at: agent)
         async let alice = agent.send(request.tag("alice"))
         #expect(try await [nobody, another, alice] == ["nobody", "nobody", "alice"])
         #expect(server.requestCount == 2)

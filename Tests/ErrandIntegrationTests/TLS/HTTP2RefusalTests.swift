@@ -74,7 +74,9 @@ struct HTTP2RefusalTests {
                             switch (error as? NetworkError)?.kind {
                             case .connectionLost: return (method, .lost)
                             case .timedOut: return (method, .waited)
-                            default: return (method, .failed)
+                            default:
+                                print("HTTP/2 bursts: \(kind) \(method): \(error)")
+                                return (method, .failed)
                             }
                         }
                     }
