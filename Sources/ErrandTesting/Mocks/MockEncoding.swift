@@ -116,10 +116,7 @@ struct MockEncoding: Sendable {
         case .secondsSince1970: encoder.dateEncodingStrategy = .secondsSince1970
         case .millisecondsSince1970: encoder.dateEncodingStrategy = .millisecondsSince1970
         case .iso8601: encoder.dateEncodingStrategy = .iso8601
-        #if canImport(Darwin)
-        case .formatted(let formatter): encoder.dateEncodingStrategy = .formatted(formatter)
-        #endif
-        default: throw unknown("dates that a closure decodes")
+        default: throw unknown("dates that a closure or a formatter decodes")
         }
         switch decoder.dataDecodingStrategy {
         case .deferredToData: encoder.dataEncodingStrategy = .deferredToData
