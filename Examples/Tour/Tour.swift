@@ -71,18 +71,16 @@ final class Tour: Sendable {
             if isReplay, step.needsServer { continue }
             do {
                 var tour = self
-                // A step that sends nothing has none.
-                let file = cassettes?.folder.appending(path: "\(title) \(number + 1).har")
-                if let file, let cassettes, !step.needsServer,
-                    !isReplay || (try? file.checkResourceIsReachable()) == true
-                {
-                    let cassette = try Cassette(
-                        at: file,
-                        mode: cassettes.mode,
-                        over: makeTransport(),
-                        ignoresOrigin: true
-                    )
-                    tour = Tour(server: server, recorder: recorder) { cassette }
+                if let cassettes, !step.needsServer {
+                    let file = cassettes.folder.appending(path: "\(title) \(number + 1).har")
+                    // A step that sends nothing has no cassette, and one that sends something fails without it.
+                    let isMissing =
+                        isReplay && !FileManager.default.fileExists(atPath: file.path(percentEncoded: false))
+                    let transport: any Transport =
+                        isMissing
+                        ? StubTransport()
+                        : try Cassette(at: file, mode: cassettes.mode, over: makeTransport(), ignoresOrigin: true)
+                    tour = Tour(server: server, recorder: recorder) { transport }
                 }
                 let saw = try await step.run(tour)
                 counts.withLock { $0.passed += 1 }

@@ -4,7 +4,7 @@ public import ErrandTesting
 public import Testing
 
 extension StubTransport {
-    /// Creates a transport without responses that fails the test for each request that no mock and no route answers.
+    /// Creates a transport without responses that fails the test for each request without a mock or a route.
     ///
     /// - Parameters:
     ///   - strict: Whether the test fails; the send fails anyway.
@@ -15,7 +15,7 @@ extension StubTransport {
 }
 
 extension MockServer {
-    /// Creates and starts a server that fails the test for each request that no mock and no route answers.
+    /// Creates and starts a server that fails the test for each request without a mock or a route.
     ///
     /// - Parameters:
     ///   - strict: Whether the test fails; the response is a 404 anyway.

@@ -14,7 +14,7 @@ public struct AuditFinding: Sendable, Hashable, CustomStringConvertible {
         case credentialsOverHTTP
         /// The deadline ends a send before the timeout could.
         case deadlineBelowTimeout
-        /// Sends of different users have the same duplicate key, because a hook tells no user.
+        /// Sends of different users have the same duplicate key, because a hook has no credential scope.
         case duplicateKeyOfAllUsers
         /// The request cannot be sent, such as one by GET with a body.
         case invalid
@@ -28,7 +28,7 @@ public struct AuditFinding: Sendable, Hashable, CustomStringConvertible {
     public let request: String
     /// Why it matters.
     public let reason: String
-    /// What would mend it, usually a line of code.
+    /// How to fix it, usually a line of code; empty if the reason says it.
     public let remedy: String
 
     /// One line with the request, the reason and the remedy.
@@ -71,8 +71,8 @@ extension RequestPlan {
                 "var idempotencyKey: IdempotencyKey { .automatic }, if the service knows Idempotency-Key, or .never"
             )
         }
-        for part in secretParts {
-            add(.secretInPath, "the path seems to contain a secret, '\(part.prefix(4))…'", #"write it as \(secret: …)"#)
+        for number in secretParts {
+            add(.secretInPath, "component \(number) of the path seems to be a secret", #"write it as \(secret: …)"#)
         }
         if request.url.scheme == "http", !isLoopback, hasCredentials {
             add(.credentialsOverHTTP, "credentials are sent over http, which anyone on the way can read", "use https")
@@ -108,13 +108,13 @@ extension RequestPlan {
         return host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "::1"
     }
 
-    /// The parts of the shown path that look like a token, or follow a name of a secret.
-    private var secretParts: [Substring] {
+    /// The numbers of the components of the shown path that look like a token, or follow a name of a secret.
+    private var secretParts: [Int] {
         let parts = (self["path"]?.value ?? "").split(separator: "/")
         return parts.indices.filter { index in
             !parts[index].contains(Secrets.mask)
                 && (Self.isToken(parts[index]) || index > 0 && secrets.isSecret(queryName: String(parts[index - 1])))
-        }.map { parts[$0] }
+        }.map { $0 + 1 }
     }
 
     /// Whether a text is long, of letters and digits, and neither an identifier nor a digest in hexadecimal digits.

@@ -107,7 +107,7 @@ public final class StubTransport: RequestReadingTransport, MockService {
         return await log.wait(for: wait, reached: { $0.count >= count }, \.waiters, seen: \.description)
     }
 
-    /// Logs a request and returns its response; `options` are ignored.
+    /// Logs a request and returns its response; the limits of `options` do not apply.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         try Task.checkCancellation()
         for waiter in record(request) { waiter.resume(returning: true) }

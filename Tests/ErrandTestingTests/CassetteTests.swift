@@ -61,6 +61,32 @@ import Testing
         }
     }
 
+    @Test func aBodyThatWasNotReadToItsEndIsNoCompleteOne() async throws {
+        let stub = StubTransport()
+        stub.on(.get, "/chunks", .text("0123456789").chunked(3))
+        let request = GeneralRequest("/chunks", formatter: DataFormatter())
+        for try await _ in try await Self.agent(try recording(stub)).bytes(for: request) { break }
+        while !FileManager.default.fileExists(atPath: file.path()) { await Task.yield() }
+        var received = Data()
+        let error = await failure {
+            let body = try await Self.agent(try Cassette(at: file)).bytes(for: request)
+            for try await chunk in body { received.append(chunk) }
+        }
+        #expect(String(decoding: received, as: UTF8.self) == "012" && error is CassetteError)
+    }
+
+    @Test func aSecretInBytesIsReplacedOnceEachTime() throws {
+        let stub = OutgoingRequest(
+            url: try #require(URL(string: "https://api.example/")),
+            headers: ["X-Api-Key": "------"]
+        )
+        var (entry, secrets) = (try CassetteEntry(stub), CassetteSecrets(count: 0))
+        let body = Data([0xFF]) + Data("------ ------".utf8)
+        entry.set(TransportResponse(statusCode: 200), body, chunks: nil, isPartial: false)
+        secrets.replace(in: &entry, named: CassetteSecretNames(lists: [Secrets()]))
+        #expect(entry.responseBody == body)
+    }
+
     @Test func aChangedRequestFailsWithWhatChanged() async throws {
         let stub = StubTransport { _ in .json("{}") }
         let request = GeneralRequest("/orders", formatter: JSONValueFormatter()).method(.post).query([
@@ -120,7 +146,9 @@ import Testing
                 #"{"code": 10001, "access_token": "\#(request.text.contains("form") ? "s3cr3t-CANARY-form" : "s3cr3t-CANARY-42")", "pin": 1234, "#
                     + #""id": "6F9619FF-8B86-D011-B42D-00C04FC964FF", "note": "sent s3cr3t-CANARY-42 to you"}"#,
                 headers: [
-                    "Set-Cookie": "sid=s3cr3t-CANARY-cookie; Path=/", "Location": "/next?token=s3cr3t-CANARY-42&page=2",
+                    "Set-Cookie":
+                        "sid=s3cr3t-CANARY-cookie; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT, b=s3cr3t-CANARY-b; Path=/",
+                    "Location": "/next?token=s3cr3t-CANARY-42&page=2",
                 ]
             )
         }

@@ -8,8 +8,8 @@ final class Pipeline: Sendable {
     let transport: any StoppableTransport
     /// Whether the transport is the user's own, which runs in the child task of its send.
     let hasForeignTransport: Bool
-    /// Whether the transport is told the requests that it answers.
-    private let isToldRequests: Bool
+    /// Whether the transport reads the requests themselves.
+    private let readsRequests: Bool
     /// A digest of the identity of the transport, or an empty text if it has none.
     let transportIdentity: String
     let timeline: Timeline
@@ -25,7 +25,7 @@ final class Pipeline: Sendable {
         let own = transport as? any StoppableTransport
         self.transport = own ?? ForeignTransport(transport: transport)
         hasForeignTransport = own == nil
-        isToldRequests = transport is any RequestReadingTransport
+        readsRequests = transport is any RequestReadingTransport
         let identity = transport.identity
         transportIdentity = identity.isEmpty ? "" : CacheIdentification.digest(["transport", identity])
         self.timeline = timeline
@@ -85,7 +85,7 @@ extension Pipeline {
         sends.note(send)
         send.watchDeadline()
         if !send.accessories.isEmpty { await send.notify(.willStart) }  // 1
-        let prepared = try send.prepare(request, step: step, isTold: isToldRequests)  // 2
+        let prepared = try send.prepare(request, step: step, notesRequest: readsRequests)  // 2
         if prepared.isDiagnosed { await diagnose(request, prepared, as: send) }
         return prepared
     }

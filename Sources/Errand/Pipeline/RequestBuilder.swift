@@ -11,13 +11,10 @@ internal import FoundationNetworking
 struct RequestBuilder {
     let send: Send
     let settings: Settings
+    var sent: SentRequest?
     private var config: ConfigSnapshot { settings.config }
 
-    func prepare(
-        _ content: borrowing RequestContent,
-        step: CacheStep = .whole,
-        as sent: SentRequest? = nil
-    ) throws -> PreparedRequest {
+    func prepare(_ content: borrowing RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
         var context = send.context
         if let id = content.callID { context.attributes[JSONRPCID.attribute] = id }
         let built: BuiltRequest

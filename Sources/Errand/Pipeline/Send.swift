@@ -77,12 +77,13 @@ final class Send: Sendable {
     func prepare(
         _ request: some Request,
         step: CacheStep = .whole,
-        isTold: Bool = false
+        notesRequest: Bool = false
     ) throws -> PreparedRequest {
         try request.check()
         let custom = try request.customURLRequest().map { Shared(try OutgoingRequest($0)) }
         let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
-        let builder = RequestBuilder(send: self, settings: settings)
+        let sent = notesRequest ? SentRequest(request, of: settings) : nil
+        let builder = RequestBuilder(send: self, settings: settings, sent: sent)
         do {
             let content = try RequestContent(
                 request,
@@ -90,8 +91,7 @@ final class Send: Sendable {
                 settings: settings,
                 isReceiving: type.isReceiving
             )
-            let sent = isTold ? SentRequest(request, of: settings) : nil
-            let prepared = try builder.prepare(content, step: step, as: sent)
+            let prepared = try builder.prepare(content, step: step)
             built.set(prepared)
             // Its file is free for another download as soon as the send has to end.
             if let file = prepared.receiver as? FileReceiver { stop.slot().fill(with: file) }

@@ -54,10 +54,10 @@ extension StoppableTransport {
     package func sentFields(of request: OutgoingRequest) -> HTTPHeaders? { nil }
 }
 
-/// A transport that answers requests in place of a server, and is told which they are.
+/// A transport that reads the request of each send as its caller made it, such as one that responds in place of a server.
 package protocol RequestReadingTransport: Transport {}
 
-/// What a transport is told about a send; all are equal, because equal options have equal effects.
+/// A note for a transport about the send; all are equal, because equal options have equal effects.
 struct TransportNote: Sendable, Hashable {
     var value: (any AnyObject & Sendable)?
 
@@ -122,7 +122,7 @@ public struct TransportOptions: Sendable, Hashable {
     /// The default is `false`.
     public var isStream = false
 
-    /// What a ``RequestReadingTransport`` is told about the send.
+    /// The note for a ``RequestReadingTransport``.
     var note = TransportNote()
 
     #if canImport(FoundationNetworking)

@@ -21,13 +21,13 @@ extension Cassette {
         }
         var response = try await transport.send(request, options: options)
         let header = response
-        let add: @Sendable (Data, [Int]?) throws -> Void = { body, chunks in
+        let add: RecordingChunks.Add = { body, chunks, isPartial in
             var entry = entry
-            entry.set(header, body, chunks: chunks)
+            entry.set(header, body, chunks: chunks, isPartial: isPartial)
             try self.add(entry, at: place, names)
         }
         if let whole = response.body.whole {
-            try add(whole, nil)
+            try add(whole, nil, false)
         } else {
             response.body = ResponseBody(chunks: RecordingChunks(response.body.chunks, add))
         }
@@ -65,8 +65,11 @@ extension Cassette {
     }
 }
 
-/// Chunks that are recorded while they are read, complete or as far as the reader wants them.
+/// Chunks that are recorded while they are read, complete or as far as their reader wants them.
 private final class RecordingChunks: ResponseChunks {
+    /// Adds a body, the sizes of its chunks, and whether there was more.
+    typealias Add = @Sendable (Data, [Int]?, Bool) throws -> Void
+
     private struct State {
         var body = Data()
         var sizes: [Int] = []
@@ -77,16 +80,14 @@ private final class RecordingChunks: ResponseChunks {
     private static let maximumByteCount = 64 << 20
 
     private let chunks: any ResponseChunks
-    private let add: @Sendable (Data, [Int]?) throws -> Void
+    private let add: Add
     private let state = Lock(State())
 
-    init(_ chunks: any ResponseChunks, _ add: @escaping @Sendable (Data, [Int]?) throws -> Void) {
-        (self.chunks, self.add) = (chunks, add)
-    }
+    init(_ chunks: any ResponseChunks, _ add: @escaping Add) { (self.chunks, self.add) = (chunks, add) }
 
     func next() async throws -> Data? {
         guard let chunk = try await chunks.next() else {
-            try finish()
+            try finish(isPartial: false)
             return nil
         }
         let count = state.withLock { state in
@@ -103,15 +104,15 @@ private final class RecordingChunks: ResponseChunks {
 
     func cancel() {
         chunks.cancel()
-        // What a reader leaves is not needed when it is replayed.
-        try? finish()
+        // Its reader has ended, and gets no error any more.
+        try? finish(isPartial: true)
     }
 
-    private func finish() throws {
+    private func finish(isPartial: Bool) throws {
         let recorded = state.withLock { state -> State? in
             defer { state.isOver = true }
             return state.isOver ? nil : state
         }
-        if let recorded { try add(recorded.body, recorded.sizes) }
+        if let recorded { try add(recorded.body, recorded.sizes, isPartial) }
     }
 }

@@ -19,11 +19,11 @@ public final class Cassette: RequestReadingTransport {
     /// What a cassette does with a request.
     @frozen
     public enum Mode: String, Sendable, Hashable {
-        /// It is answered from the file, or fails with a ``CassetteError`` that names what differs.
+        /// The response is read from the file. Without an entry, the send fails with a ``CassetteError`` that names what differs.
         case replay
-        /// It is sent, and the file replaced by what was sent and received.
+        /// The request is sent, and the file is replaced by what was sent and received.
         case record
-        /// It is answered from the file if there is an entry, and otherwise sent and added to the file.
+        /// The response is read from the file. Without an entry, the request is sent and added to the file.
         case recordMissing
     }
 
@@ -165,7 +165,7 @@ public final class Cassette: RequestReadingTransport {
         state.withLock { state in zip(state.entries, state.isPlayed).filter { !$0.1 }.map { $0.0.name } }
     }
 
-    /// Answers a request from the file, or sends and records it.
+    /// Returns the response to a request from the file, or sends and records it.
     ///
     /// - Throws: ``CassetteError`` if there is no entry for the request or it cannot be recorded, or an error of the transport.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
@@ -179,7 +179,7 @@ public final class Cassette: RequestReadingTransport {
         do throws(CassetteError) {
             return try play(entry, names).transported
         } catch {
-            guard mode == .recordMissing else { throw error }
+            guard mode == .recordMissing, mayRecord else { throw error }
             return try await record(request, as: entry, names, options)
         }
     }

@@ -57,6 +57,8 @@ struct CassetteEntry: Codable, Sendable {
         var encoding: String?
         /// The sizes of the chunks of a body that was read while it was received.
         var _chunks: [Int]?
+        /// Whether there was more, which the reader did not want.
+        var _isPartial: Bool?
     }
 
     struct Response: Codable, Sendable {
@@ -113,7 +115,7 @@ struct CassetteEntry: Codable, Sendable {
     }
 
     /// Adds a response, and the sizes of its chunks if it was read while it was received.
-    mutating func set(_ response: TransportResponse, _ body: Data, chunks: [Int]?) {
+    mutating func set(_ response: TransportResponse, _ body: Data, chunks: [Int]?, isPartial: Bool) {
         self.response = Response(
             status: response.statusCode,
             headers: response.headers.map { Pair(name: $0.name, value: $0.value) },
@@ -122,6 +124,7 @@ struct CassetteEntry: Codable, Sendable {
         )
         set(body)
         self.response.content._chunks = chunks
+        if isPartial { self.response.content._isPartial = true }
     }
 
     /// The body of the request.
@@ -155,7 +158,10 @@ struct CassetteEntry: Codable, Sendable {
     var transported: TransportResponse {
         let body = responseBody
         let headers = HTTPHeaders(response.headers.map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
-        let chunks = response.content._chunks.map { ResponseBody(chunks: CassetteChunks(body, sizes: $0)) }
+        let isPartial = response.content._isPartial == true
+        let chunks = response.content._chunks.map {
+            ResponseBody(chunks: CassetteChunks(body, $0, isPartial: isPartial))
+        }
         return TransportResponse(statusCode: response.status, headers: headers, body: chunks ?? ResponseBody(body))
     }
 
@@ -176,11 +182,19 @@ struct CassetteEntry: Codable, Sendable {
 private final class CassetteChunks: ResponseChunks {
     private let rest: Lock<(body: Data, sizes: ArraySlice<Int>)>
 
-    init(_ body: Data, sizes: [Int]) { rest = Lock((body, sizes[...])) }
+    private let isPartial: Bool
+
+    init(_ body: Data, _ sizes: [Int], isPartial: Bool) {
+        rest = Lock((body, sizes[...]))
+        self.isPartial = isPartial
+    }
 
     func next() async throws -> Data? {
-        rest.withLock { rest in
-            guard !rest.body.isEmpty else { return nil }
+        try rest.withLock { rest in
+            guard !rest.body.isEmpty else {
+                guard isPartial else { return nil }
+                throw CassetteError("the rest of the body was not recorded, because its reader ended: record it again")
+            }
             // What the sizes do not cover is one more chunk.
             let size = min(rest.body.count, max(1, rest.sizes.popFirst() ?? rest.body.count))
             defer { rest.body = Data(rest.body.dropFirst(size)) }

@@ -103,7 +103,7 @@ struct CassetteKey: Sendable, Equatable {
     private static func short(_ value: String) -> String { value.count > 120 ? "\(value.prefix(120))…" : value }
 }
 
-/// The error of a cassette that cannot answer or record a request.
+/// The error of a cassette that has no response to a request, or cannot record it.
 public struct CassetteError: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// The reason, with what differs, and what to do.
     public let description: String

@@ -5,7 +5,7 @@ import Foundation
 struct CassetteSecretNames: Sendable, Equatable {
     /// The lists of agents and of the cassette.
     var lists: [Secrets]
-    /// Whether the names are those of a response, whose `code` tells whether it is a success, and is no code for a login.
+    /// Whether the names are those of a response, whose `code` is that of an envelope, and not one for a login.
     var isOfResponse = false
 
     func contains(header name: String) -> Bool { lists.contains { $0.isSecret(header: name) } }
@@ -83,8 +83,11 @@ struct CassetteSecrets: Sendable {
             }
         case "cookie": pair.value = pair.value.split(separator: ";").map { cookie(String($0)) }.joined(separator: ";")
         case "set-cookie":
-            let end = pair.value.firstIndex(of: ";") ?? pair.value.endIndex
-            pair.value = cookie(String(pair.value[..<end])) + pair.value[end...]
+            // Several lines may have been joined by commas, which dates contain too.
+            pair.value = pair.value.split(separator: ";", omittingEmptySubsequences: false).map { part in
+                part.split(separator: ",", omittingEmptySubsequences: false).map { setCookie(String($0)) }
+                    .joined(separator: ",")
+            }.joined(separator: ";")
         default: pair.value = standIn(for: pair.value)
         }
         return pair
@@ -93,6 +96,13 @@ struct CassetteSecrets: Sendable {
     private mutating func cookie(_ text: String) -> String {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         return parts.count == 2 ? "\(parts[0])=\(standIn(for: parts[1]))" : text
+    }
+
+    private static let cookieAttributes: Set<String> = ["path", "domain", "expires", "max-age", "samesite", "priority"]
+
+    private mutating func setCookie(_ text: String) -> String {
+        let name = text.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return Self.cookieAttributes.contains(name) ? text : cookie(text)
     }
 
     private mutating func url(_ text: String, _ names: CassetteSecretNames?) -> String {
@@ -140,8 +150,11 @@ struct CassetteSecrets: Sendable {
     /// Replaces what occurs in bytes that are no text.
     private func bytes(_ body: Data) -> Data {
         distinct.reduce(into: body) { body, secret in
-            while let range = body.range(of: Data(secret.spelling.utf8)) {
-                body.replaceSubrange(range, with: Data(secret.standIn.utf8))
+            let (spelling, standIn) = (Data(secret.spelling.utf8), Data(secret.standIn.utf8))
+            var start = body.startIndex
+            while let range = body.range(of: spelling, in: start..<body.endIndex) {
+                body.replaceSubrange(range, with: standIn)
+                start = range.lowerBound + standIn.count
             }
         }
     }

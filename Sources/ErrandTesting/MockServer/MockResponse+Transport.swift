@@ -2,8 +2,8 @@ public import Errand
 import Foundation
 
 extension MockFault {
-    /// The faults that a ``StubTransport`` can have, with numbers for ``MockService/faults(seed:rate:of:)``: of a connection
-    /// that is refused, reset, closed or silent, and of a body that is cut.
+    /// Faults that a ``StubTransport`` can have too, for ``MockService/faults(seed:rate:of:)``: a connection that is reset or
+    /// closed before a response, and a body that is cut.
     ///
     /// A fault of the body needs a body.
     public static let ofStubs: [MockFault] = [

@@ -56,14 +56,14 @@ public final class MockServer: MockService {
 
     deinit { stop() }
 
-    /// Returns a transport that tells this server the requests as values, for typed mocks and ``MockService/sent(_:)``.
+    /// Returns a transport that notes the requests as values for this server, for typed mocks and ``MockService/sent(_:)``.
     ///
     /// It adds a header field, `Errand-Mock-Request`, to what is sent.
     ///
     /// - Parameter transport: The transport that sends the requests. By default, one session of URLSession.
     /// - Returns: The transport for an agent.
     public func transport(over transport: any Transport = URLSessionTransport()) -> any Transport {
-        TellingTransport(script: script, transport: transport)
+        NotingTransport(script: script, transport: transport)
     }
 
     /// Appends responses to the queue, which are sent to the next requests one by one, whatever they are.
@@ -159,7 +159,7 @@ public final class MockServer: MockService {
 }
 
 /// A transport that notes each request by its value, and sends the number of the note.
-private struct TellingTransport: RequestReadingTransport {
+private struct NotingTransport: RequestReadingTransport {
     let script: MockScript
     let transport: any Transport
 

@@ -1,6 +1,6 @@
 import Errand
 
-/// The requests that a ``MockService`` has one answer for, and how often they were sent.
+/// A route of a ``MockService``, which counts its requests.
 ///
 /// ```swift
 /// let route = server.on(.get, "/users/:id", .status(503), .json(#"{"id": 7}"#)).times(2)
@@ -11,7 +11,7 @@ public final class MockRoute: Sendable, CustomStringConvertible {
         var expected = 1...Int.max
     }
 
-    /// What it answers, such as `GET /users/:id` or `GetUser`.
+    /// What it is for, such as `GET /users/:id` or `GetUser`.
     public let description: String
     let matches: @Sendable (MockRequest, HTTPMethod) -> [String: String]?
     private let responders: [Responder]
@@ -26,7 +26,7 @@ public final class MockRoute: Sendable, CustomStringConvertible {
         (self.description, self.responders, self.matches) = (description, responders, matches)
     }
 
-    /// The number of requests that it has answered.
+    /// The number of its requests.
     public var count: Int { state.withLock { $0.count } }
 
     /// Sets how many requests ``MockService/verify()`` expects, in place of at least one.

@@ -7,11 +7,12 @@ import Foundation
 public final class MockScript: Sendable {
     private struct State {
         var routes: [MockRoute] = []
-        /// The types of requests that typed mocks answer: others are not kept, nor what they refer to.
+        /// The types of requests that have a typed mock: others are not kept, nor what they refer to.
         var types: Set<ObjectIdentifier> = []
         var sent: [SentRequest] = []
         /// The number of requests that were dropped from the log.
         var dropped = 0
+        /// The first requests that nobody expects.
         var unexpected: [String] = []
         var faults: FaultSchedule?
         /// What has failed when the service was stopped.
@@ -67,13 +68,15 @@ public final class MockScript: Sendable {
         return nil
     }
 
-    /// Notes a request that no route and no handler answers.
+    /// Notes a request without a route or a handler.
     ///
     /// - Returns: The sentence for the response or the error.
     func noteUnexpected(_ request: MockRequest) -> String {
         let name = request.sent.map { " (\($0.typeName))" } ?? ""
         let routes = state.withLock { state in
-            state.unexpected.append("\(request.method) \(request.target)\(name)")
+            if state.unexpected.count < 100 {
+                state.unexpected.append("\(request.method) \(request.target)\(name)")
+            }
             return state.routes.map(\.description)
         }
         let sentence =
@@ -89,7 +92,7 @@ public final class MockScript: Sendable {
         return response.faulted(fault)
     }
 
-    /// Logs a request by its value, if a typed mock answers its type.
+    /// Logs a request by its value, if there is a typed mock for its type.
     ///
     /// - Returns: A number by which it is found again, or `nil` if it is not logged.
     func note(_ request: SentRequest) -> Int? {

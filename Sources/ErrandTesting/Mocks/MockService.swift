@@ -1,9 +1,9 @@
 public import Errand
 public import Foundation
 
-/// A service whose answers a test declares: a ``StubTransport``, without sockets, or a ``MockServer``.
+/// A service whose responses a test declares: a ``StubTransport``, without sockets, or a ``MockServer``.
 ///
-/// The route that was added last answers, of those that match a request.
+/// Of the routes that match a request, the one that was added last is used.
 ///
 /// ```swift
 /// let stub = StubTransport()
@@ -119,7 +119,7 @@ extension MockService {
     public func sent<R: Sendable>(_ type: R.Type) -> [R] { script.sent.compactMap { $0.value(as: type) } }
 
     /// Throws if a route was not requested as often as expected, at least once unless ``MockRoute/times(_:)-(Int)`` says
-    /// otherwise, or if there was a request that no route and no handler answers.
+    /// otherwise, or if there was a request without a route or a handler.
     ///
     /// - Throws: ``MockVerificationError``, which names each.
     public func verify() throws(MockVerificationError) {

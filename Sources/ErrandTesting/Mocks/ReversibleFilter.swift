@@ -3,13 +3,13 @@ public import Foundation
 
 /// A filter whose work a typed mock can undo, as it can that of `EnvelopeFilter` and `JSONRPCFilter`.
 ///
-/// Conform a filter of your own to it, in the tests, if typed mocks answer requests that have it.
+/// Conform a filter of your own to it, in the tests, if requests with typed mocks have it.
 public protocol ReversibleFilter: ResponseFilter {
     /// Returns the body of which the filter returns the payload.
     ///
     /// - Parameters:
     ///   - payload: The payload, such as JSON.
-    ///   - request: The request that is answered.
+    ///   - request: The request.
     /// - Returns: The body.
     /// - Throws: An error that reaches the caller of the send, or is a 500 of a server.
     func body(around payload: Data, for request: MockRequest) throws -> Data
@@ -18,7 +18,7 @@ public protocol ReversibleFilter: ResponseFilter {
     ///
     /// - Parameters:
     ///   - error: The error.
-    ///   - request: The request that is answered.
+    ///   - request: The request.
     /// - Returns: The body.
     /// - Throws: An error that reaches the caller of the send, or is a 500 of a server.
     func body(for error: ServiceError, to request: MockRequest) throws -> Data

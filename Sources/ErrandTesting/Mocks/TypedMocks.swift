@@ -2,7 +2,7 @@ public import Errand
 import Foundation
 
 extension MockService {
-    /// Answers all requests of a type, modified or not, with the values that a closure returns.
+    /// Responds to all requests of a type, modified or not, with the values that a closure returns.
     ///
     /// The value is encoded so that the decoder of the request reads it, and wrapped in the envelope that its filter unwraps.
     /// `Data`, and a `String` for a model of another type, are the body as they are.
@@ -26,7 +26,7 @@ extension MockService {
         route(type) { request, encoding in try encoding.response(try await reply(request)) }
     }
 
-    /// Answers all requests of a type, modified or not, with responses that a closure returns.
+    /// Responds to all requests of a type, modified or not, with responses that a closure returns.
     ///
     /// - Parameters:
     ///   - type: The type of the requests.
@@ -40,7 +40,7 @@ extension MockService {
         route(type) { request, _ in try await reply(request) }
     }
 
-    /// Answers all requests of a type that has no model, modified or not.
+    /// Responds to all requests of a type that has no model, modified or not.
     ///
     /// - Parameters:
     ///   - type: The type of the requests.
@@ -59,18 +59,18 @@ extension MockService {
 
     private func route<R: Request & Sendable>(
         _ type: R.Type,
-        _ answer: @escaping @Sendable (R, MockEncoding) async throws -> MockResponse
+        _ respond: @escaping @Sendable (R, MockEncoding) async throws -> MockResponse
     ) -> MockRoute {
         let model = MockEncoding.Model(R.Model.self)
         return typedRoute(type) { sent, received in
             guard let request = sent.value(as: R.self) else {
                 throw MockEncodingError("\(R.self) was sent as another type")
             }
-            return try await answer(request, MockEncoding(sent, model, to: received))
+            return try await respond(request, MockEncoding(sent, model, to: received))
         }
     }
 
-    /// Answers all requests of a type, modified or not, with the values that a closure returns on the main actor, such as for
+    /// Responds to all requests of a type, modified or not, with the values that a closure returns on the main actor, such as for
     /// a request that is isolated to it.
     ///
     /// - Parameters:
@@ -86,7 +86,7 @@ extension MockService {
         mainRoute(type) { request, encoding in try encoding.response(try await reply(request)) }
     }
 
-    /// Answers all requests of a type, modified or not, with responses that a closure returns on the main actor.
+    /// Responds to all requests of a type, modified or not, with responses that a closure returns on the main actor.
     ///
     /// - Parameters:
     ///   - type: The type of the requests.
@@ -101,7 +101,7 @@ extension MockService {
         mainRoute(type) { request, _ in try await reply(request) }
     }
 
-    /// Answers all requests of a type that has no model, modified or not.
+    /// Responds to all requests of a type that has no model, modified or not.
     ///
     /// - Parameters:
     ///   - type: The type of the requests.
@@ -122,27 +122,27 @@ extension MockService {
     @MainActor
     private func mainRoute<R: Request>(
         _ type: R.Type,
-        _ answer: @escaping @MainActor (R, MockEncoding) async throws -> MockResponse
+        _ respond: @escaping @MainActor (R, MockEncoding) async throws -> MockResponse
     ) -> MockRoute {
         let model = MockEncoding.Model(R.Model.self)
         let run: @MainActor (SentRequest, MockRequest) async throws -> MockResponse = { sent, received in
             guard let request = sent.valueOnMain(as: R.self) else {
                 throw MockEncodingError("\(R.self) was sent as another type")
             }
-            return try await answer(request, MockEncoding(sent, model, to: received))
+            return try await respond(request, MockEncoding(sent, model, to: received))
         }
         return typedRoute(type) { try await run($0, $1) }
     }
 
     private func typedRoute<R: Request>(
         _ type: R.Type,
-        _ answer: @escaping @Sendable (SentRequest, MockRequest) async throws -> MockResponse
+        _ respond: @escaping @Sendable (SentRequest, MockRequest) async throws -> MockResponse
     ) -> MockRoute {
         let (id, name) = (ObjectIdentifier(type), SentRequest.name(of: type))
         let responder = Responder.asyncHandler { received in
             guard let sent = received.sent else { throw MockEncodingError("\(name) was sent without its value") }
             do {
-                return try await answer(sent, received)
+                return try await respond(sent, received)
             } catch let error as ServiceError {
                 return try MockEncoding(sent, MockEncoding.Model(Void.self), to: received).response(error)
             }
