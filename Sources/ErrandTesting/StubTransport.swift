@@ -114,14 +114,20 @@ public final class StubTransport: RequestReadingTransport, MockService {
         let exchange = StubExchange()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                exchange.start(continuation) { try await self.respond(to: request, options.request) }
+                exchange.start(continuation) {
+                    try await self.respond(to: request, options.request, in: exchange)
+                }
             }
         } onCancel: {
             exchange.cancel()
         }
     }
 
-    private func respond(to request: OutgoingRequest, _ sent: SentRequest?) async throws -> TransportResponse {
+    private func respond(
+        to request: OutgoingRequest,
+        _ sent: SentRequest?,
+        in exchange: StubExchange
+    ) async throws -> TransportResponse {
         if let sent { _ = script.note(sent) }
         if script.isEmpty, let handler { return try await handler(request) }
         var received = try request.received()
@@ -138,7 +144,10 @@ public final class StubTransport: RequestReadingTransport, MockService {
         case .asyncHandler(let handler):
             do { response = try await handler(received) } catch let thrown as MockResponse { response = thrown }
         }
-        return try await script.withFault(response, to: received).transported(to: request.method)
+        return try await script.withFault(response, to: received).transported(
+            to: request.method,
+            willRead: exchange.willRead
+        )
     }
 
     private func record(_ request: OutgoingRequest) -> [CheckedContinuation<Bool, Never>] {
@@ -151,49 +160,6 @@ public final class StubTransport: RequestReadingTransport, MockService {
             }
             return log.waiters.removeReached(log.count)
         }
-    }
-}
-
-/// One exchange, which ends with the closure's response or with cancellation.
-private final class StubExchange: Sendable {
-    private struct State {
-        var waiter: CheckedContinuation<TransportResponse, any Error>?
-        var task: Task<Void, Never>?
-        var isCancelled = false
-    }
-
-    private let state = Lock(State())
-
-    func start(
-        _ continuation: CheckedContinuation<TransportResponse, any Error>,
-        _ work: @escaping @Sendable () async throws -> TransportResponse
-    ) {
-        state.withLock { $0.waiter = continuation }
-        let task = Task { [self] in
-            do { settle(.success(try await work())) } catch { settle(.failure(error)) }
-        }
-        let isCancelled = state.withLock { state in
-            state.task = task
-            return state.isCancelled
-        }
-        if isCancelled { cancel() }
-    }
-
-    func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
-        task?.cancel()
-        settle(.failure(CancellationError()))
-    }
-
-    private func settle(_ result: Result<TransportResponse, any Error>) {
-        let waiter = state.withLock { state in
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(with: result)
     }
 }
 

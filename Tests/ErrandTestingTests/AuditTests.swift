@@ -8,8 +8,7 @@ import Testing
         _ request: some Request & Sendable,
         _ change: (inout NetworkConfig) -> Void = { _ in }
     ) async throws -> [AuditFinding.Rule] {
-        var config = NetworkConfig(baseURL: "http://api.example")
-        config.environment = [:]
+        var config = NetworkConfig(baseURL: "http://api.example", environment: [:])
         change(&config)
         let agent = Agent(config: config, transport: StubTransport())
         let findings = try await agent.audit(request)

@@ -12,8 +12,7 @@ import Testing
     private static let canary = "s3cr3t-CANARY-\"\u{e9}"
 
     private static func agent(_ transport: any Transport, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: "https://api.example")
-        (config.environment, config.retryPolicy) = ([:], .never)
+        var config = NetworkConfig(baseURL: "https://api.example", retryPolicy: .never, environment: [:])
         change(&config)
         return Agent(config: config, transport: transport)
     }

@@ -9,8 +9,7 @@ enum MockKind: String, CaseIterable, Sendable {
     case server
 
     func make(_ change: (inout NetworkConfig) -> Void = { _ in }) throws -> (service: any MockService, agent: Agent) {
-        var config = NetworkConfig(baseURL: "https://api.example")
-        (config.environment, config.retryPolicy) = ([:], .never)
+        var config = NetworkConfig(baseURL: "https://api.example", retryPolicy: .never, environment: [:])
         change(&config)
         switch self {
         case .stub:

@@ -42,12 +42,30 @@ extension MockResponse {
     }
 
     /// Returns the response of a stub after its delay, or throws its fault.
-    func transported(to method: HTTPMethod) async throws -> TransportResponse {
+    ///
+    /// - Parameters:
+    ///   - method: The method of the request.
+    ///   - willRead: Called with the reader of a stream before that can receive anything, and throws if the send was cancelled.
+    /// - Returns: The response.
+    /// - Throws: The failure that the fault is, or `CancellationError`.
+    func transported(
+        to method: HTTPMethod,
+        willRead: (MockStreamReader) throws -> Void
+    ) async throws -> TransportResponse {
         if delay > .zero { try await Task.sleep(for: delay) }
         var response = TransportResponse(statusCode: status, headers: headers)
         let isEmpty = !mayHaveBody || method == .head
         switch fault {
-        case nil, .closeAfterResponse?: if !isEmpty { response.body = stubBody(body) }
+        case nil, .closeAfterResponse?:
+            if isEmpty { break }
+            guard let stream else {
+                response.body = stubBody(body)
+                break
+            }
+            let reader = stream.makeReader()
+            try willRead(reader)
+            stream.connect(reader)
+            response.body = ResponseBody(chunks: reader)
         case .resetBeforeHead?: throw NetworkError(.connectionReset)
         case .closeBeforeHead?: throw NetworkError(.closedWithoutResponse)
         case .resetInBody(let count)?:
@@ -65,7 +83,6 @@ extension MockResponse {
     }
 
     private func stubBody(_ body: Data, ending: MockStream.Ending? = nil) -> ResponseBody {
-        if let stream, ending == nil { return ResponseBody(chunks: stream.read()) }
         let size = drip?.byteCount ?? (isChunked ? chunkByteCount : nil)
         guard size != nil || ending != nil else { return ResponseBody(body) }
         return ResponseBody(

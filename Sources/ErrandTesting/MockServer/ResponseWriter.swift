@@ -33,7 +33,9 @@ struct ResponseWriter {
         if let fault = response.fault { return try write(fault) }
         let closes = response.closesConnection || !keepsAlive
         if let stream = response.stream, response.mayHaveBody, !isHead {
-            return try write(stream.read(), closes: closes)
+            let reader = stream.makeReader()
+            stream.connect(reader)
+            return try write(reader, closes: closes)
         }
         try sendWhole(head(closes: closes))
         return closes ? .close : .keepOpen

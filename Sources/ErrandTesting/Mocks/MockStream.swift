@@ -31,9 +31,14 @@ public final class MockStream: Sendable {
 
     private struct State {
         var kept: [Piece] = []
-        var readers: [ObjectIdentifier: MockStreamReader] = [:]
+        /// Weak, because a response that nobody reads any more has ended.
+        var readers: [ObjectIdentifier: WeakReader] = [:]
         var count = 0
         var waiters = CountWaiters()
+    }
+
+    private struct WeakReader {
+        weak var reader: MockStreamReader?
     }
 
     private let state = Lock(State())
@@ -81,7 +86,7 @@ public final class MockStream: Sendable {
 
     private func send(_ piece: Piece) {
         let readers = state.withLock { state in
-            let readers = Array(state.readers.values)
+            let readers = state.readers.values.compactMap(\.reader)
             if readers.isEmpty { state.kept.append(piece) }
             if case .end = piece { state.readers = [:] }
             return readers
@@ -89,20 +94,22 @@ public final class MockStream: Sendable {
         for reader in readers { reader.add([piece]) }
     }
 
-    /// Returns a reader of what is kept and what follows.
-    func read() -> MockStreamReader {
-        let reader = MockStreamReader { [weak self] in self?.remove($0) }
+    /// Returns a reader that reads nothing before ``connect(_:)``.
+    func makeReader() -> MockStreamReader { MockStreamReader { [weak self] in self?.remove($0) } }
+
+    /// Connects a reader to what is kept and what follows, unless it was cancelled.
+    func connect(_ reader: MockStreamReader) {
         let waiters = state.withLock { state in
+            guard !reader.isCancelled else { return [CheckedContinuation<Bool, Never>]() }
             let end = state.kept.firstIndex { if case .end = $0 { true } else { false } }
             let count = end.map { $0 + 1 } ?? state.kept.count
             reader.add(Array(state.kept.prefix(count)))
             state.kept.removeFirst(count)
-            if end == nil { state.readers[ObjectIdentifier(reader)] = reader }
+            if end == nil { state.readers[ObjectIdentifier(reader)] = WeakReader(reader: reader) }
             state.count += 1
             return state.waiters.removeReached(state.count)
         }
         for waiter in waiters { waiter.resume(returning: true) }
-        return reader
     }
 
     private func remove(_ reader: MockStreamReader) {
@@ -123,6 +130,8 @@ final class MockStreamReader: ResponseChunks {
     private let end: @Sendable (MockStreamReader) -> Void
 
     init(end: @escaping @Sendable (MockStreamReader) -> Void) { self.end = end }
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func add(_ pieces: [MockStream.Piece]) {
         let (waiter, piece) = state.withLock {
@@ -172,8 +181,9 @@ final class MockStreamReader: ResponseChunks {
             defer { state.waiter = nil }
             return state.waiter
         }
-        waiter?.resume(returning: nil)
+        // First, so that what is sent after the reader has ended is not for it.
         end(self)
+        waiter?.resume(returning: nil)
     }
 
     private func take() -> MockStream.Piece? {

@@ -33,21 +33,20 @@ struct ChallengeWireTests {
     }
 
     private let server: MockServer
+    private let tokens: MockRoute
     private let received = Lock<[String]>([])
 
     init() throws {
-        server = try MockServer { request in
-            switch request.path {
-            case "/token":
-                .json(#"{"token": "t-\#(request.query?.dropFirst(6) ?? "")"}"#).delayed(by: .milliseconds(20))
-            case "/plain": .json("{}", status: 401)
-            case "/public": .json("1")
-            default:
-                request.headers["Authorization"] == "Bearer t-pull"
-                    ? .json("7")
-                    : .json("{}", status: 401, headers: ["WWW-Authenticate": #"Bearer realm="r", scope="pull""#])
-            }
+        server = try MockServer {
+            $0.authorization?.token == "t-pull"
+                ? .json("7")
+                : .json("{}", status: 401, headers: ["WWW-Authenticate": #"Bearer realm="r", scope="pull""#])
         }
+        tokens = server.on(.get, "/token") { request in
+            .json(#"{"token": "t-\#(request.query?.dropFirst(6) ?? "")"}"#).delayed(by: .milliseconds(20))
+        }
+        server.on(.get, "/plain", .json("{}", status: 401))
+        server.on(.get, "/public", .json("1"))
     }
 
     private func session(
@@ -63,51 +62,43 @@ struct ChallengeWireTests {
         _ session: AuthenticationSession<RegistryTokens>,
         _ change: (inout NetworkConfig) -> Void = { _ in }
     ) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.authentication = .session(session)
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
+        server.agent {
+            $0.authentication = .session(session)
+            change(&$0)
+        }
     }
 
-    private func count(of path: String) -> Int { server.requests.count { $0.path == path } }
-
     @Test func rejectingResponseReachesTheRefreshWithoutACredential() async throws {
-        defer { server.stop() }
-        let (session, agent) = (session(), nil as Agent?)
-        let sender = agent ?? self.agent(session)
-        #expect(try await sender.get("/x") as Int == 7)
-        #expect(try await sender.get("/x") as Int == 7)
+        let session = session()
+        let agent = agent(session)
+        #expect(try await agent.get("/x") as Int == 7)
+        #expect(try await agent.get("/x") as Int == 7)
         #expect(received.withLock(\.self) == ["none pull"])
         #expect(session.credential == "t-pull")
         #expect(server.requests.map { $0.headers["Authorization"] } == [nil, nil, "Bearer t-pull", "Bearer t-pull"])
     }
 
     @Test func rejectingResponseReachesTheRefreshOfACredential() async throws {
-        defer { server.stop() }
         #expect(try await agent(session("old")).get("/x") as Int == 7)
         #expect(received.withLock(\.self) == ["old pull"])
     }
 
     @Test func firstSendsAtOnceNeedOneRefresh() async throws {
-        defer { server.stop() }
         let agent = agent(session())
         let values = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 { group.addTask { try await agent.get("/x") } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(values == Array(repeating: 7, count: 50))
-        #expect(count(of: "/token") == 1)
+        #expect(tokens.count == 1)
     }
 
     @Test func requestsThatNeedNoCredentialStartNoRefresh() async throws {
-        defer { server.stop() }
         #expect(try await agent(session()).get("/public") as Int == 1)
-        #expect(count(of: "/token") == 0)
+        #expect(tokens.count == 0)
     }
 
     @Test func authenticatorDecidesWhichResponsesAskForACredential() async throws {
-        defer { server.stop() }
         let error = await #expect(throws: NetworkError.self) {
             try await agent(session { $0.onlyWithChallenge = true }).get("/plain") as Int
         }
@@ -121,17 +112,13 @@ struct ChallengeWireTests {
             func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {}
             func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
         }
-        defer { server.stop() }
         let session = AuthenticationSession(Usual())
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.authentication = .session(session)
-        let agent = Agent(config: config)
+        let agent = server.agent { $0.authentication = .session(session) }
         let error = await #expect(throws: NetworkError.self) { try await agent.get("/x") as Int }
         #expect(error?.reason == .status(401) && session.credential == nil && server.requestCount == 1)
     }
 
     @Test func responseAfterASignInIsNotStoredForThoseWithoutACredential() async throws {
-        defer { server.stop() }
         let cache = ResponseCache(disk: nil)
         let (alice, bob) = (session { $0.user = "alice" }, session { $0.user = "bob" })
         func get(_ session: AuthenticationSession<RegistryTokens>) async throws -> Response<Int> {
@@ -153,14 +140,13 @@ struct ChallengeWireTests {
     }
 
     @Test func responseAfterASignInIsNotShared() async throws {
-        defer { server.stop() }
         let agent = agent(session())
         let request = GeneralRequest("/x").expecting(Int.self).duplicatePolicy(.share)
         let values = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<5 { group.addTask { try await agent.send(request) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(values == Array(repeating: 7, count: 5) && count(of: "/token") == 1)
-        #expect(count(of: "/x") > 2)
+        #expect(values == Array(repeating: 7, count: 5) && tokens.count == 1)
+        #expect(server.requestCount - tokens.count > 2)
     }
 }

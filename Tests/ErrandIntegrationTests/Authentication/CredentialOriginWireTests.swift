@@ -55,11 +55,13 @@ struct CredentialOriginWireTests {
         }
     }
 
+    private let home: MockServer
+    private let other: MockServer
+
+    init() throws { (home, other) = (try MockServer(), try MockServer()) }
+
     @Test(arguments: Way.allCases)
     func credentialsOfTheConfigArriveOnlyAtItsOrigins(_ way: Way) async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         let (far, near) = (other.baseURL.appending(path: "x"), home.baseURL.appending(path: "x"))
         for server in [home, other] {
             for method in [HTTPMethod.get, .post] { server.on(method, "/x", .status(204)) }
@@ -166,9 +168,6 @@ struct CredentialOriginWireTests {
 
     @Test(arguments: [true, false], [HTTPMethod.get, .post])
     func baseParametersAreRemovedIfAHookMovesTheRequest(isAdapter: Bool, method: HTTPMethod) async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         other.on(method, "/x", .json("1"))
         for encoding in [ParameterEncoding.json, .form] {
             var config = NetworkConfig(baseURL: home.baseURL)
@@ -192,25 +191,20 @@ struct CredentialOriginWireTests {
             server.on(.post, "/x", .redirect(to: next.baseURL.appending(path: "x").absoluteString, status: 307))
         }
         far.on(.post, "/x", .json("1"))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.parameters = ["tenant": "parameter-secret"]
+        let agent = home.agent { $0.parameters = ["tenant": "parameter-secret"] }
         let request = GeneralRequest("/x").method(.post).parameters(["own": "1"]).expecting(Int.self)
-        #expect(try await Agent(config: config).send(request) == 1)
+        #expect(try await agent.send(request) == 1)
         #expect(far.requests.map(\.text) == [#"{"own":"1"}"#])
     }
 
     /// As for a signed download of a storage host.
     @Test
     func credentialsOfTheRequestItselfAreSentToAnyURL() async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         other.on(.get, "/x", .status(204))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authorization = .bearer("config")
+        let agent = home.agent { $0.authorization = .bearer("config") }
         let request = GeneralRequest(other.baseURL.appending(path: "x").absoluteString).header("X-Api-Key", "own")
             .authorization(.bearer("own")).query(["token": "own"]).expecting(Void.self)
-        try await Agent(config: config).send(request)
+        try await agent.send(request)
         let sent = try #require(other.requests.last)
         #expect(sent.headers["Authorization"] == "Bearer own")
         #expect(sent.headers["X-Api-Key"] == "own")
@@ -219,14 +213,9 @@ struct CredentialOriginWireTests {
 
     @Test
     func aLinkToThePageOfAnotherOriginIsNotFollowedAfterARedirect() async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         home.on(.get, "/list", .redirect(to: other.baseURL.appending(path: "list").absoluteString))
         other.on(.get, "/list", .json("[1]", headers: ["Link": "</list?page=2>; rel=next"]))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authorization = .bearer("config")
-        let agent = Agent(config: config)
+        let agent = home.agent { $0.authorization = .bearer("config") }
         let error = await #expect(throws: NetworkError.self) {
             for try await _ in agent.pages(of: GeneralRequest("/list").expecting([Int].self)) {}
         }
@@ -241,14 +230,8 @@ struct CredentialOriginWireTests {
                 request.body = .data(Data("sealed".utf8) + (request.body.data ?? Data()))
             }
         }
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.parameters = ["key": "secret"]
-        config.adapters = [Sealing()]
-        let agent = Agent(config: config)
+        let agent = home.agent { ($0.parameters, $0.adapters) = (["key": "secret"], [Sealing()]) }
         let request = GeneralRequest("/x").method(.post)
         let error = await #expect(throws: NetworkError.self) { try await agent.send(request) }
         #expect(error?.kind == .redirectRefused)

@@ -40,12 +40,10 @@ struct CredentialRefreshWireTests {
             TokenAuthenticator(baseURL: server.baseURL),
             credential: Tokens(access: "old", refresh: "r1")
         )
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.authentication = .session(session)
-        agent = Agent(config: config)
-        server.on(.get, "/me") { request in
-            request.headers["Authorization"] == "Bearer new" ? .json("7") : .json("{}", status: 401)
+        agent = server.agent { [session] in
+            ($0.authentication, $0.retryPolicy) = (.session(session), .inherited)
         }
+        server.on(.get, "/me") { $0.authorization?.token == "new" ? .json("7") : .json("{}", status: 401) }
     }
 
     private func results(_ count: Int) async -> [Result<Int, any Error>] {
@@ -57,12 +55,9 @@ struct CredentialRefreshWireTests {
         }
     }
 
-    private func requests(to path: String) -> [MockRequest] { server.requests.filter { $0.path == path } }
-
     @Test
     func aThousandSendsWithAnExpiredTokenNeedOneRefresh() async {
-        defer { server.stop() }
-        server.on(.post, "/token") { request in
+        let tokens = server.on(.post, "/token") { request in
             // A refresh token is good for one use.
             request.text.contains("r1")
                 ? .json(#"{"access": "new", "refresh": "r2"}"#).delayed(by: .milliseconds(20))
@@ -70,26 +65,26 @@ struct CredentialRefreshWireTests {
         }
         let results = await results(1_000)
         #expect(results.filter { (try? $0.get()) == 7 }.count == 1_000)
-        #expect(requests(to: "/token").count == 1)
-        #expect(requests(to: "/token").first?.headers["Authorization"] == nil)
+        #expect(tokens.count == 1)
+        #expect(server.requests.first { $0.path == "/token" }?.authorization == nil)
         #expect(session.credential == Tokens(access: "new", refresh: "r2"))
-        print("login refresh: \(requests(to: "/me").count) requests for 1000 values")
+        print("login refresh: \(server.requestCount - tokens.count) requests for 1000 values")
     }
 
     @Test
     func aRefreshThatFailsEndsAThousandSendsWithItsCause() async throws {
-        defer { server.stop() }
-        server.on(.post, "/token", .json(#"{"error": "invalid_grant"}"#, status: 400).delayed(by: .milliseconds(20)))
+        let rejection = MockResponse.json(#"{"error": "invalid_grant"}"#, status: 400)
+        let tokens = server.on(.post, "/token", rejection.delayed(by: .milliseconds(20)))
         let results = await results(1_000)
         let causes = results.compactMap { result -> NetworkError? in
             guard case .failure(let error as NetworkError) = result, error.reason == .refreshFailed else { return nil }
             return error.underlying as? NetworkError
         }
         #expect(causes.filter { $0.reason == .status(400) }.count == 1_000)
-        #expect(requests(to: "/token").count == 1)
+        #expect(tokens.count == 1)
         let error = await #expect(throws: NetworkError.self) { try await agent.get("/me") as Int }
         #expect(error?.kind == .unauthenticated)
-        #expect(requests(to: "/token").count == 1)
+        #expect(tokens.count == 1)
         session.login(Tokens(access: "new", refresh: "r3"))
         #expect(try await agent.get("/me") as Int == 7)
     }

@@ -33,14 +33,10 @@ final class DigestServer: Sendable {
     }
 
     /// The users by the responses that were accepted; `nil` for a request without a response.
-    var users: [String?] {
-        server.requests.map { request in
-            AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first?["username"]
-        }
-    }
+    var users: [String?] { server.requests.map { $0.digest?["username"] } }
 
     private static func respond(to request: MockRequest, _ rules: Rules, _ state: Lock<State>) -> MockResponse {
-        let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+        let sent = request.digest
         let isRight = rules.accepts && sent.map { isValid($0, of: request, rules) } == true
         if rules.setsCookie, isRight, request.headers["Cookie"] != "login=1" { return .status(403) }
         return state.withLock { state in
@@ -93,5 +89,12 @@ final class DigestServer: Sendable {
         }
         let middle = "\(nonce):\(sent["nc"] ?? ""):\(sent["cnonce"] ?? ""):\(quality)"
         return sent["response"] == hash("\(secret):\(middle):\(hash(content))")
+    }
+}
+
+extension MockRequest {
+    /// What responds to a challenge, or `nil` if nothing does.
+    var digest: AuthenticationChallenge? {
+        AuthenticationChallenge.challenges(in: headers["Authorization"] ?? "").first
     }
 }

@@ -6,17 +6,20 @@ import Testing
 
 @Suite(.limit(seconds: 60))
 struct DigestWireTests {
+    private let server: MockServer
+
+    init() throws { server = try MockServer() }
+
     private static func agent(
         _ server: MockServer,
         user: String = "ada",
         password: String? = nil,
         _ change: (inout NetworkConfig) -> Void = { _ in }
     ) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.interceptors = [DigestAuthentication(user: user, password: password ?? "pass of \(user)")]
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
+        server.agent {
+            $0.interceptors = [DigestAuthentication(user: user, password: password ?? "pass of \(user)")]
+            change(&$0)
+        }
     }
 
     @Test(
@@ -58,8 +61,6 @@ struct DigestWireTests {
     /// The user gets another response.
     @Test(arguments: [true, false])
     func requestWithoutCredentialsSharesNothingWithTheUsers(isUserFirst: Bool) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         let challenge = ["WWW-Authenticate": #"Digest realm="r", nonce="abc", qop="auth", algorithm=SHA-256"#]
         server.on(.get, "/private") {
             $0.headers.contains("Authorization") ? .text("private") : .status(401, headers: HTTPHeaders(challenge))
@@ -109,8 +110,7 @@ struct DigestWireTests {
 
     @Test func unknownAlgorithmIsNamedByTheError() async throws {
         let challenge = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=SHA-512-256"
-        let server = try MockServer { _ in .status(401, headers: ["WWW-Authenticate": challenge]) }
-        defer { server.stop() }
+        server.on(.get, "/", .status(401, headers: ["WWW-Authenticate": challenge]))
         let error = await #expect(throws: NetworkError.self) { try await Self.agent(server).get("/") as String }
         #expect(
             error.map { "\($0)" }?.contains("; Digest cannot respond to the challenge, whose algorithm is SHA-512-256")
@@ -127,44 +127,37 @@ struct DigestWireTests {
     }
 
     /// The server reports the algorithm and the quality of each request.
-    private static func weakening(to challenges: [String]) async throws -> [String] {
-        let count = Lock(0)
-        let server = try MockServer { request in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            if number == 2 { return .text("ok") }
-            let strong = "Digest realm=\"r\", nonce=\"n\(number)\", qop=\"auth\", algorithm=SHA-256"
-            let weak = challenges.map { "Digest realm=\"r\", nonce=\"n\(number)\", stale=true\($0)" }
-            return .status(401, headers: ["WWW-Authenticate": (number == 1 ? [strong] : weak).joined(separator: ", ")])
+    private func weakening(to challenges: [String]) async throws -> [String] {
+        func challenge(_ number: Int, _ parameters: [String]) -> MockResponse {
+            let values = parameters.map { "Digest realm=\"r\", nonce=\"n\(number)\"\($0)" }
+            return .status(401, headers: ["WWW-Authenticate": values.joined(separator: ", ")])
         }
-        defer { server.stop() }
+        server.enqueue(challenge(1, [", qop=\"auth\", algorithm=SHA-256"]), .text("ok"))
+        server.enqueue((3...20).map { challenge($0, challenges.map { ", stale=true\($0)" }) })
         let agent = Self.agent(server, password: "p")
         #expect(try await agent.get("/") as String == "ok")
         for _ in 0..<2 { await #expect(throws: NetworkError.self) { try await agent.get("/") as String } }
         return server.requests.map { request in
-            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
-            return sent.map { "\($0["algorithm"] ?? "MD5") \($0["qop"] ?? "-")" } ?? "none"
+            request.digest.map { "\($0["algorithm"] ?? "MD5") \($0["qop"] ?? "-")" } ?? "none"
         }
     }
 
     @Test(arguments: [[", qop=\"auth\""], [", qop=\"auth\", algorithm=MD5"], [", algorithm=SHA-256"], [""]])
     func acceptedProtectionIsNotLowered(challenges: [String]) async throws {
         // Neither by the session that was accepted, nor by the one after it.
-        #expect(try await Self.weakening(to: challenges) == ["none", "SHA-256 auth", "SHA-256 auth", "none"])
+        #expect(try await weakening(to: challenges) == ["none", "SHA-256 auth", "SHA-256 auth", "none"])
     }
 
     @Test func strongestOfSeveralChallengesIsStillRespondedTo() async throws {
-        let sent = try await Self.weakening(to: [", algorithm=SHA-256", ", qop=\"auth\", algorithm=SHA-256-sess", ""])
+        let sent = try await weakening(to: [", algorithm=SHA-256", ", qop=\"auth\", algorithm=SHA-256-sess", ""])
         #expect(sent.contains("SHA-256-sess auth") && sent.allSatisfy { $0 == "none" || $0.hasSuffix(" auth") })
     }
 
     /// A server whose nonce is good for one request, and which has one at a time.
     @Test func sendsAtOnceObtainNoncesThatAreGoodForOneRequest() async throws {
         let nonce = Lock(0)
-        let server = try MockServer { request in
-            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+        server.on(.get, "*") { request in
+            let sent = request.digest
             return nonce.withLock { nonce in
                 guard sent?["nonce"] == "n\(nonce)" else {
                     let stale = sent == nil ? "" : ", stale=true"
@@ -175,7 +168,6 @@ struct DigestWireTests {
                 return .text("ok", headers: ["Authentication-Info": "nextnonce=\"n\(nonce)\""])
             }
         }
-        defer { server.stop() }
         let agent = Self.agent(server, password: "p")
         #expect(try await agent.get("/") as String == "ok")
         // Each send is overtaken by the others at most.
@@ -189,13 +181,12 @@ struct DigestWireTests {
 
     /// Another client has used the counts of the nonce, which the server gives to all.
     @Test func staleResponseWithTheSameNonceIsRepeatedWithTheNextCount() async throws {
-        let server = try MockServer { request in
-            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+        server.on(.get, "/") { request in
+            let sent = request.digest
             if sent?["nc"] == "00000004" { return .text("ok") }
             let stale = sent == nil ? "" : ", stale=true"
             return .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\(stale)"])
         }
-        defer { server.stop() }
         #expect(try await Self.agent(server, password: "p").get("/") as String == "ok")
         #expect(server.requestCount == 5)
     }
@@ -211,11 +202,8 @@ struct DigestWireTests {
 
     @Test(arguments: [CredentialPolicy.ownOrigins, .requestOrigin, .anyOrigin])
     func redirectToAnotherOriginHasNoCredential(policy: CredentialPolicy) async throws {
-        let (digest, server) = (try DigestServer(), try MockServer())
-        defer {
-            digest.server.stop()
-            server.stop()
-        }
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
         server.on(.get, "/away", .redirect(to: digest.server.baseURL.absoluteString + "/me", status: 302))
         let agent = Self.agent(server) { $0.credentialOrigins = [BaseURL(digest.server.baseURL)] }
         let request = GeneralRequest("/away").credentialPolicy(policy).expecting(String.self)
@@ -224,11 +212,8 @@ struct DigestWireTests {
     }
 
     @Test func anotherOriginAndAnonymousRequestsHaveNoCredential() async throws {
-        let (digest, server) = (try DigestServer(), try MockServer())
-        defer {
-            digest.server.stop()
-            server.stop()
-        }
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
         let other = GeneralRequest(digest.server.baseURL.absoluteString + "/me").expecting(String.self)
         await #expect(throws: NetworkError.self) { try await Self.agent(server).send(other) }
         let anonymous = GeneralRequest("/me").authorization(.anonymous).expecting(String.self)
@@ -295,17 +280,12 @@ struct DigestWireTests {
     /// A server may give one nonce to all, and counts its uses (RFC 7616, section 3.4).
     @Test func sendsAtOnceShareTheCountsOfANonce() async throws {
         let used = Lock<Set<String>>([])
-        let server = try MockServer { request in
+        server.on(.get, "*") { request in
             let challenge: HTTPHeaders = ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]
-            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
-            let isNew = sent.map { sent in used.withLock { $0.insert(sent["nc"] ?? "").inserted } } ?? false
+            let isNew = request.digest.map { sent in used.withLock { $0.insert(sent["nc"] ?? "").inserted } } ?? false
             return isNew ? .text("ok") : .status(401, headers: challenge)
         }
-        defer { server.stop() }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.interceptors = [DigestAuthentication(user: "ada", password: "p")]
-        let agent = Agent(config: config)
+        let agent = Self.agent(server, password: "p")
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 0..<32 {
                 group.addTask { try await agent.send(GeneralRequest("/\(number)").expecting(String.self)) }

@@ -72,6 +72,20 @@ struct SessionOriginWireTests {
         }
     }
 
+    private let home: MockServer
+    private let other: MockServer
+
+    init() throws { (home, other) = (try MockServer(), try MockServer()) }
+
+    /// An agent with a login at the first server.
+    private func agent(in place: Tokens.Place = .fields, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        let tokens = Tokens(at: home.baseURL.port, in: place)
+        return home.agent {
+            $0.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+            change(&$0)
+        }
+    }
+
     /// Whatever else may be sent to the other origin, the authenticator decides about its credential.
     @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])
     func requestThatIsMovedLosesTheCredentialOfASession(policy: CredentialPolicy, isListed: Bool) async throws {
@@ -88,9 +102,7 @@ struct SessionOriginWireTests {
         isListed: Bool,
         isRebuilt: Bool
     ) async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
+        other.reset()
         other.on(.get, "/x", .status(401))
         let tokens = Tokens(at: home.baseURL.port, in: place)
         var config = NetworkConfig(baseURL: home.baseURL)
@@ -109,34 +121,28 @@ struct SessionOriginWireTests {
 
     @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])
     func requestWithACredentialInItsPathIsNotMoved(policy: CredentialPolicy, isRebuilt: Bool) async throws {
-        let (home, other) = (try MockServer { .text($0.target) }, try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
-        let tokens = Tokens(at: home.baseURL.port, in: .path)
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+        home.on(.get, "/botsecret/x") { .text($0.target) }
         let request = GeneralRequest("/x?a=1").expecting(String.self).credentialPolicy(policy)
-        #expect(try await Agent(config: config).send(request) == "/botsecret/x?a=1")
-        config.credentialOrigins = [BaseURL(other.baseURL)]
-        config.interceptors = isRebuilt ? [Rebuilding()] : []
-        config.interceptors.append(CredentialOriginWireTests.Moving(port: other.baseURL.port))
-        let error = await #expect(throws: NetworkError.self) { try await Agent(config: config).send(request) }
+        #expect(try await agent(in: .path).send(request) == "/botsecret/x?a=1")
+        let mover = agent(in: .path) {
+            $0.credentialOrigins = [BaseURL(other.baseURL)]
+            $0.interceptors = isRebuilt ? [Rebuilding()] : []
+            $0.interceptors.append(CredentialOriginWireTests.Moving(port: other.baseURL.port))
+        }
+        let error = await #expect(throws: NetworkError.self) { try await mover.send(request) }
         #expect(error?.kind == .invalidRequest && error?.description.contains("secret") == false)
         #expect(other.requestCount == 0)
     }
 
     /// `URLComponents`, and with it `append(queryItems:)`, writes all pairs anew.
     @Test func pairsThatAnAuthenticatorEncodesAnewAreStillOfTheRequest() async throws {
-        let (home, other) = (try MockServer(), try MockServer { .text($0.target) })
-        defer { home.stop() }
-        defer { other.stop() }
-        let tokens = Tokens(at: home.baseURL.port, in: .query)
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
-        config.interceptors = [CredentialOriginWireTests.Moving(port: other.baseURL.port)]
+        other.on(.delete, "/items") { .text($0.target) }
+        let agent = agent(in: .query) {
+            $0.interceptors = [CredentialOriginWireTests.Moving(port: other.baseURL.port)]
+        }
         let query: Parameters = ["ids": "1,2", "path": "a/b", "since": "2026-01-01T00:00:00Z", "n": 5]
         let request = GeneralRequest("/items").method(.delete).query(query).expecting(String.self)
-        let target = try await Agent(config: config).send(request)
+        let target = try await agent.send(request)
         let items = URLComponents(string: target)?.queryItems ?? []
         #expect(
             items.map { "\($0.name)=\($0.value ?? "")" }.sorted()
@@ -151,17 +157,11 @@ struct SessionOriginWireTests {
     }
 
     private func expectNoRedirect(of place: Tokens.Place, _ policy: CredentialPolicy, isRebuilt: Bool) async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
         other.on(.post, "/x", .status(204))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        let tokens = Tokens(at: home.baseURL.port, in: place)
-        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
-        config.interceptors = isRebuilt ? [Rebuilding()] : []
+        let agent = agent(in: place) { $0.interceptors = isRebuilt ? [Rebuilding()] : [] }
         let error = await #expect(throws: NetworkError.self) {
-            try await Agent(config: config).send(GeneralRequest("/x").method(.post).credentialPolicy(policy))
+            try await agent.send(GeneralRequest("/x").method(.post).credentialPolicy(policy))
         }
         #expect(error?.kind == .redirectRefused && other.requestCount == 0)
         #expect(home.requests.last?.text == "token=secret")
@@ -169,33 +169,21 @@ struct SessionOriginWireTests {
 
     /// A session that leaves the body alone does not keep it from another origin.
     @Test func sourceThatHoldsNoCredentialIsRedirected() async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
         other.on(.post, "/x", .status(204))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
         for body in [RequestBody.source(Secret(text: "mine"), contentType: "text/plain"), .data(Data("mine".utf8))] {
-            _ = try await Agent(config: config).send(GeneralRequest("/x").method(.post).body(body))
+            _ = try await agent().send(GeneralRequest("/x").method(.post).body(body))
             #expect(other.requests.last?.text == "mine")
         }
     }
 
     /// Two copies of a form are not the same bytes in memory.
     @Test func formOfASessionIsRedirected() async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
         other.on(.post, "/x", .status(204))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
         var form = MultipartForm()
         form.append("mine", name: "a")
-        for _ in 0..<20 {
-            _ = try await Agent(config: config).send(GeneralRequest("/x").method(.post).body(.multipart(form)))
-        }
+        for _ in 0..<20 { _ = try await agent().send(GeneralRequest("/x").method(.post).body(.multipart(form))) }
         #expect(other.requestCount == 20 && other.requests.allSatisfy { $0.text.contains("mine") })
         #expect(!other.requests.contains { $0.headers.contains("Authorization") })
     }
@@ -228,9 +216,6 @@ struct SessionOriginWireTests {
             { $0 }, { $0.replacing("%2B", with: "+") }, { $0.replacing("%2B", with: "%2b") },
             { $0.replacing("%2F", with: "/").replacing("%20", with: "+") }, { $0.replacing("sid", with: "%73id") },
         ]
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         other.on(.get, "/list", .status(204))
         for change in changes {
             var config = NetworkConfig(baseURL: home.baseURL)
@@ -255,15 +240,12 @@ struct SessionOriginWireTests {
                 try await next(OutgoingRequest(url: url, headers: ["Authorization": "Basic mirror"]))
             }
         }
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         other.on(.get, "/x", .status(204))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
-        config.credentialOrigins = [BaseURL(other.baseURL)]
-        config.interceptors = [Mirroring(url: other.baseURL.appending(path: "x"))]
-        try await Agent(config: config).send(GeneralRequest("/x").expecting(Void.self).credentialPolicy(policy))
+        let agent = agent {
+            $0.credentialOrigins = [BaseURL(other.baseURL)]
+            $0.interceptors = [Mirroring(url: other.baseURL.appending(path: "x"))]
+        }
+        try await agent.send(GeneralRequest("/x").expecting(Void.self).credentialPolicy(policy))
         #expect(other.requests.map { $0.headers["Authorization"] } == ["Basic mirror"])
     }
 
@@ -280,15 +262,10 @@ struct SessionOriginWireTests {
                 return try await next(request)
             }
         }
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
         home.on(.get, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString))
         other.on(.get, "/x", .status(204))
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
-        config.interceptors = [Extending()]
-        try await Agent(config: config).send(GeneralRequest("/x").expecting(Void.self).credentialPolicy(.anyOrigin))
+        let agent = agent { $0.interceptors = [Extending()] }
+        try await agent.send(GeneralRequest("/x").expecting(Void.self).credentialPolicy(.anyOrigin))
         #expect(home.requests.last?.headers["Authorization"] == "Bearer secret, signed")
         #expect(other.requests.map { $0.headers.contains("Authorization") } == [false])
     }
@@ -302,12 +279,9 @@ struct SessionOriginWireTests {
             }
             func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
         }
-        let home = try MockServer()
-        defer { home.stop() }
         home.on(.get, "/api", .redirect(to: home.baseURL.appending(path: "moved").absoluteString, status: 307))
         home.on(.get, "/moved") { $0.headers["Authorization"] == "new" ? .json("7") : .status(401) }
-        var config = NetworkConfig(baseURL: home.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
-        #expect(try await Agent(config: config).send(GeneralRequest("/api").expecting(Int.self)) == 7)
+        let agent = home.agent { $0.authentication = .session(AuthenticationSession(Tokens(), credential: "old")) }
+        #expect(try await agent.send(GeneralRequest("/api").expecting(Int.self)) == 7)
     }
 }

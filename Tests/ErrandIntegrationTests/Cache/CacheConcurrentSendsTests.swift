@@ -47,16 +47,7 @@ import Testing
             disk: disk ?? DelayedStore(),
             patience: 600_000
         )
-        return Self.agent(server, cache)
-    }
-
-    private static func agent(_ server: MockServer, _ cache: ResponseCache) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = cache
-        config.cachePolicy = .http
-        return Agent(config: config)
+        return server.agent(cache)
     }
 
     private static func text(_ text: String, vary: String? = nil) -> MockResponse {
@@ -302,7 +293,7 @@ import Testing
         let store = DelayedStore()
         if seed % 2 == 1 { store.slow(0.005) }
         let cache = ResponseCache(memory: seed % 4 < 2 ? MemoryStore() : nil, disk: store, patience: 600_000)
-        let agent = Self.agent(server, cache)
+        let agent = server.agent(cache)
         var received: [String: Int] = [:]
         for round in 0..<10 {
             let (kinds, policies) = (

@@ -104,43 +104,28 @@ import Testing
 
     // MARK: Disks
 
-    private static func mount(_ arguments: [String]) -> Bool {
-        guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: "/bin/mount") else { return false }
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/mount")
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        do { try process.run() } catch { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }
-
-    private static func unmount(_ path: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/umount")
-        process.arguments = ["-l", path]
-        do { try process.run() } catch { return }
-        process.waitUntilExit()
+    /// Runs a test on a file system of its own, or does nothing where none can be mounted.
+    private func withDisk(of size: String, _ body: (CacheFolder) async throws -> Void) async throws {
+        let folder = try CacheFolder()
+        guard Mount.small(folder.url.path, size: size) else {
+            print("skipped: a small file system cannot be mounted here")
+            return
+        }
+        defer { Mount.unmount(folder.url.path) }
+        try await body(folder)
     }
 
     /// Sends over a cache whose disk fails, and returns how many sends failed.
     private func failures(_ folder: URL, sends: Range<Int>) async throws -> (failed: Int, cache: ResponseCache) {
         let server = try MockServer { request in .text(String(repeating: request.path, count: 1_000)) }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
         let cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder))
-        config.cache = cache
-        config.cachePolicy = .cacheElseNetwork(maxAge: .seconds(600))
-        let agent = Agent(config: config)
+        let agent = server.agent(cache, .cacheElseNetwork(maxAge: .seconds(600)))
         var failed = 0
         for number in sends {
             for _ in 0..<2 {
-                do {
-                    let text = try await agent.send(GeneralRequest("/\(number % 50)").expecting(String.self))
-                    if text != String(repeating: "/\(number % 50)", count: 1_000) { failed += 1 }
-                } catch {
-                    failed += 1
-                }
+                // An error counts as a wrong text does.
+                let text = try? await agent.send(GeneralRequest("/\(number % 50)").expecting(String.self))
+                if text != String(repeating: "/\(number % 50)", count: 1_000) { failed += 1 }
                 await cache.flush()
             }
         }
@@ -149,95 +134,75 @@ import Testing
     }
 
     @Test func fullDiskMakesRoomByRemovingTheLeastRecentlyUsed() async throws {
-        let folder = try CacheFolder()
-        guard Self.mount(["-t", "tmpfs", "-o", "size=64k", "none", folder.url.path]) else {
-            print("skipped: a small file system cannot be mounted here")
-            return
+        try await withDisk(of: "64k") { folder in
+            let (failed, cache) = try await failures(folder.url, sends: 0..<100)
+            #expect(failed == 0)
+            #expect(cache.lastFailure == nil)
+            // 16 pages hold one entry each; the last were sent at 49.
+            #expect((7...16).contains(await cache.count))
+            #expect(await cache.entries.contains { $0.url?.path() == "/49" })
+            #expect(folder.temporaryCount == 0)
         }
-        defer { Self.unmount(folder.url.path) }
-        let (failed, cache) = try await failures(folder.url, sends: 0..<100)
-        #expect(failed == 0)
-        #expect(cache.lastFailure == nil)
-        // 16 pages hold one entry each; the last were sent at 49.
-        #expect((7...16).contains(await cache.count))
-        #expect(await cache.entries.contains { $0.url?.path() == "/49" })
-        #expect(folder.temporaryCount == 0)
     }
 
     @Test func aFullDiskCostsTheCacheAndNeverTheRequest() async throws {
-        let folder = try CacheFolder()
-        guard Self.mount(["-t", "tmpfs", "-o", "size=64k", "none", folder.url.path]) else {
-            print("skipped: a small file system cannot be mounted here")
-            return
+        try await withDisk(of: "64k") { folder in
+            // Files of others leave too little for even one entry.
+            try Data(count: 60 << 10).write(to: folder.url.appending(path: "other"))
+            let (failed, cache) = try await failures(folder.url, sends: 0..<20)
+            #expect(failed == 0)
+            #expect((cache.lastFailure as? POSIXError)?.code == .ENOSPC)
+            #expect(folder.temporaryCount == 0)
         }
-        defer { Self.unmount(folder.url.path) }
-        // Files of others leave too little for even one entry.
-        try Data(count: 60 << 10).write(to: folder.url.appending(path: "other"))
-        let (failed, cache) = try await failures(folder.url, sends: 0..<20)
-        #expect(failed == 0)
-        #expect((cache.lastFailure as? POSIXError)?.code == .ENOSPC)
-        #expect(folder.temporaryCount == 0)
     }
 
-    @Test func diskThatIsTooSmallForAnEntryKeepsTheOthers() throws {
-        let folder = try CacheFolder()
-        guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
-            print("skipped: a small file system cannot be mounted here")
-            return
+    @Test func diskThatIsTooSmallForAnEntryKeepsTheOthers() async throws {
+        try await withDisk(of: "1m") { folder in
+            let store = DiskStore(directory: folder.url)
+            func entry(_ size: Int) -> CacheEntry {
+                let body = Data(count: size)
+                return CacheEntry(RawResponse(body: body, url: folder.url), requested: .now)
+            }
+            for number in 0..<5 { try store.store(entry(100_000), for: CacheKey("\(number)")) }
+            #expect(throws: POSIXError(.ENOSPC)) { try store.store(entry(2 << 20), for: CacheKey("large")) }
+            #expect(store.totals().count == 5)
+            // One that fits without the others is stored.
+            try store.store(entry(900_000), for: CacheKey("large"))
+            #expect(try store.entry(for: CacheKey("large"))?.body.count == 900_000)
+            #expect(store.totals().count == 1)
         }
-        defer { Self.unmount(folder.url.path) }
-        let store = DiskStore(directory: folder.url)
-        func entry(_ size: Int) -> CacheEntry {
-            let body = Data(count: size)
-            return CacheEntry(RawResponse(statusCode: 200, headers: [:], body: body, url: folder.url), requested: .now)
-        }
-        for number in 0..<5 { try store.store(entry(100_000), for: CacheKey("\(number)")) }
-        #expect(throws: POSIXError(.ENOSPC)) { try store.store(entry(2 << 20), for: CacheKey("large")) }
-        #expect(store.totals().count == 5)
-        // One that fits without the others is stored.
-        try store.store(entry(900_000), for: CacheKey("large"))
-        #expect(try store.entry(for: CacheKey("large"))?.body.count == 900_000)
-        #expect(store.totals().count == 1)
     }
 
     @Test func readOnlyDirectoryDisablesTheCacheButNotTheRequest() async throws {
-        let folder = try CacheFolder()
-        guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
-            print("skipped: a file system cannot be mounted here")
-            return
+        try await withDisk(of: "1m") { folder in
+            _ = try await failures(folder.url, sends: 0..<5)
+            #expect(Mount.makeReadOnly(folder.url.path))
+            let store = DiskStore(directory: folder.url)
+            let entries = await ResponseCache(memory: nil, disk: store).entries
+            #expect(entries.count == 5)
+            // An entry that cannot be removed is not found any more.
+            #expect(throws: POSIXError(.EROFS)) { try store.remove(for: entries[0].key) }
+            #expect(throws: POSIXError(.EROFS)) { try store.removeAll(ofURLOf: entries[1].key) }
+            #expect(throws: POSIXError(.EROFS)) { try store.removeAll { $0.key == entries[2].key } }
+            #expect(try entries.map { try store.entry(for: $0.key) != nil } == [false, false, false, true, true])
+            #expect(throws: POSIXError(.EROFS)) { try store.trim(toBytes: 0) }
+            #expect(try entries.allSatisfy { try store.entry(for: $0.key) == nil })
+            let (failed, cache) = try await failures(folder.url, sends: 0..<20)
+            #expect(failed == 0)
+            #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
+            #expect(await cache.count > 0)
         }
-        defer { Self.unmount(folder.url.path) }
-        _ = try await failures(folder.url, sends: 0..<5)
-        #expect(Self.mount(["-o", "remount,ro", folder.url.path]))
-        let store = DiskStore(directory: folder.url)
-        let entries = await ResponseCache(memory: nil, disk: store).entries
-        #expect(entries.count == 5)
-        // An entry that cannot be removed is not found any more.
-        #expect(throws: POSIXError(.EROFS)) { try store.remove(for: entries[0].key) }
-        #expect(throws: POSIXError(.EROFS)) { try store.removeAll(ofURLOf: entries[1].key) }
-        #expect(throws: POSIXError(.EROFS)) { try store.removeAll { $0.key == entries[2].key } }
-        #expect(try entries.map { try store.entry(for: $0.key) != nil } == [false, false, false, true, true])
-        #expect(throws: POSIXError(.EROFS)) { try store.trim(toBytes: 0) }
-        #expect(try entries.allSatisfy { try store.entry(for: $0.key) == nil })
-        let (failed, cache) = try await failures(folder.url, sends: 0..<20)
-        #expect(failed == 0)
-        #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
-        #expect(await cache.count > 0)
     }
 
     @Test func readOnlyDirectoryWithoutEntriesIsReportedAsSuch() async throws {
-        let folder = try CacheFolder()
-        guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
-            print("skipped: a file system cannot be mounted here")
-            return
-        }
-        defer { Self.unmount(folder.url.path) }
-        #expect(Self.mount(["-o", "remount,ro", folder.url.path]))
-        for directory in [folder.url, folder.url.appending(path: "a/b")] {
-            let (failed, cache) = try await failures(directory, sends: 0..<2)
-            #expect(failed == 0)
-            #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
-            #expect(await cache.count == 0)
+        try await withDisk(of: "1m") { folder in
+            #expect(Mount.makeReadOnly(folder.url.path))
+            for directory in [folder.url, folder.url.appending(path: "a/b")] {
+                let (failed, cache) = try await failures(directory, sends: 0..<2)
+                #expect(failed == 0)
+                #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
+                #expect(await cache.count == 0)
+            }
         }
     }
 

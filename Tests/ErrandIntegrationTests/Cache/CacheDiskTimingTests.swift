@@ -32,10 +32,7 @@ struct CacheDiskTimingTests {
     ]
 
     private func agent(_ server: MockServer, memory: MemoryStore?) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.cache = ResponseCache(memory: memory, disk: SleepingStore())
-        config.retryPolicy = .never
-        return Agent(config: config)
+        server.agent { $0.cache = ResponseCache(memory: memory, disk: SleepingStore()) }
     }
 
     /// Whether memory keeps entries does not matter, nor whether the server is fast, slow or fails.

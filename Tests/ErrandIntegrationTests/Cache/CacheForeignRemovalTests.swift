@@ -7,12 +7,15 @@ import Testing
 /// No response is from a time before a removal.
 @Suite(.limit(seconds: 60)) struct CacheForeignRemovalTests: CacheForeignSuite {
     let clock = CacheClock()
+    let server: MockServer
+
+    init() throws { server = try MockServer() }
 
     /// The user is removed while the send waits to be retried.
     @Test(arguments: [true, false])
     func aSendThatWaitsBringsNothingBack(validates: Bool) async throws {
         let (isFailing, failed, goes) = (Lock(false), Lock(false), Lock(false))
-        let server = try MockServer { request in
+        server.on(.get, "/x") { request in
             if isFailing.withLock({ $0 }) {
                 isFailing.withLock { $0 = false }
                 failed.withLock { $0 = true }
@@ -22,7 +25,6 @@ import Testing
             if request.headers.contains("If-None-Match") { return .status(304, headers: headers) }
             return .text("private", headers: headers)
         }
-        defer { server.stop() }
         struct Waiting: RequestAdapter {
             let (failed, goes): (Lock<Bool>, Lock<Bool>)
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
@@ -30,7 +32,7 @@ import Testing
             }
             func credentialScope(for context: RequestContext) -> String? { "" }
         }
-        let agent = agent(server) {
+        let agent = agent {
             $0.adapters = [Waiting(failed: failed, goes: goes)]
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
         }
@@ -58,16 +60,15 @@ import Testing
             }
             func credentialScope(for context: RequestContext) -> String? { "" }
         }
-        let server = try MockServer { request in
+        server.on(.get, "/x") { request in
             let headers: HTTPHeaders = [
                 "Cache-Control": "max-age=1, stale-while-revalidate=600", "ETag": "\"1\"",
             ]
             let isConditional = request.headers.contains("If-None-Match")
             return isConditional ? .status(304, headers: headers) : .text("private", headers: headers)
         }
-        defer { server.stop() }
         let arrived = Lock(false)
-        let agent = agent(server) { $0.adapters = [Waiting(goes: goes, arrived: arrived)] }
+        let agent = agent { $0.adapters = [Waiting(goes: goes, arrived: arrived)] }
         let cache = try #require(agent.config.cache)
         let request = request.authorization(.bearer("alice")).cacheIdentity(CacheIdentity(user: "alice"))
         _ = try await agent.send(request)
@@ -85,14 +86,13 @@ import Testing
     @Test(arguments: [HTTPMethod.get, .post])
     func aResponseOfAnotherProcessFromBeforeARemovalIsNotFound(method: HTTPMethod) async throws {
         let (folder, arrived, goes) = (try CacheFolder(), Lock(false), Lock(false))
-        let server = try MockServer { _ in
+        server.on(method, "/x") { _ in
             arrived.withLock { $0 = true }
             while !goes.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
             return .text("before", headers: ["Cache-Control": "max-age=60", "Content-Location": "/x"])
         }
-        defer { server.stop() }
         let agents = (0..<2).map { _ in
-            agent(server) { $0.cache = ResponseCache(disk: DiskStore(directory: folder.url)) }
+            agent { $0.cache = ResponseCache(disk: DiskStore(directory: folder.url)) }
         }
         async let response = agents[1].send(request.method(method))
         while !arrived.withLock({ $0 }) { await Task.yield() }
@@ -108,11 +108,10 @@ import Testing
     /// The date of a request has fractions of a second, and files have microseconds.
     @Test func aResponseToAPostIsFoundOnDisk() async throws {
         let folder = try CacheFolder()
-        let server = try MockServer { request in
-            .text("\(request.method)", headers: ["Content-Location": request.target, "Cache-Control": "max-age=60"])
+        server.on(.post, "*") {
+            .text("POST", headers: ["Content-Location": $0.target, "Cache-Control": "max-age=60"])
         }
-        defer { server.stop() }
-        let agent = agent(server) {
+        let agent = agent {
             $0.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000)
         }
         for number in 0..<20 {
@@ -125,13 +124,9 @@ import Testing
 
     /// Its response is newer than what the POST has changed.
     @Test(arguments: [Self.age, .http]) func aRequestThatWaitedForAPostIsStored(policy: CachePolicy) async throws {
-        let headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
-        let server = try MockServer { request in
-            request.method == .post
-                ? .text("done").delayed(by: .milliseconds(100)) : .text("after", headers: headers)
-        }
-        defer { server.stop() }
-        let agent = agent(server, policy) { $0.throttle = Throttle(maximumInTotal: 1) }
+        server.on(.post, "/x", .text("done").delayed(by: .milliseconds(100)))
+        server.on(.get, "/x", .text("after", headers: ["Cache-Control": "max-age=600"]))
+        let agent = agent(policy) { $0.throttle = Throttle(maximumInTotal: 1) }
         async let post = agent.send(request.method(.post))
         while server.requestCount < 1 { await Task.yield() }
         #expect(try await agent.send(request) == "after")

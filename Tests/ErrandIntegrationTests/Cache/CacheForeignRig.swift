@@ -8,24 +8,15 @@ import Testing
 protocol CacheForeignSuite {
     /// The clock of the caches.
     var clock: CacheClock { get }
+    var server: MockServer { get }
 }
 
 extension CacheForeignSuite {
     static var age: CachePolicy { .cacheElseNetwork(maxAge: .seconds(600)) }
     var request: GeneralRequest<DefaultFormatter<String>> { GeneralRequest("/x").expecting(String.self) }
 
-    func agent(
-        _ server: MockServer,
-        _ policy: CachePolicy = .http,
-        _ change: (inout NetworkConfig) -> Void = { _ in }
-    ) -> Agent {
+    func agent(_ policy: CachePolicy = .http, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
         let clock = clock
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = ResponseCache(disk: nil) { clock.now }
-        config.cachePolicy = policy
-        change(&config)
-        return Agent(config: config)
+        return server.agent(ResponseCache(disk: nil) { clock.now }, policy, change)
     }
 }

@@ -7,6 +7,9 @@ import Testing
 /// No response contains what belongs to another user.
 @Suite(.limit(seconds: 60)) struct CacheForeignUserTests: CacheForeignSuite {
     let clock = CacheClock()
+    let server: MockServer
+
+    init() throws { server = try MockServer() }
 
     /// Adds the current user's credential.
     private struct Current: RequestAdapter {
@@ -21,7 +24,7 @@ import Testing
     @Test(arguments: [nil, "bytes=0-4"])
     func aResponseThatValidatesAnotherUsersIsNotMergedWithIt(range: String?) async throws {
         let (user, isFailing) = (Lock("alice"), Lock(false))
-        let server = try MockServer { request in
+        server.on(.get, "/x") { request in
             if isFailing.withLock({ $0 }) {
                 isFailing.withLock { $0 = false }
                 user.withLock { $0 = "bob" }
@@ -43,8 +46,7 @@ import Testing
             default: return .text(text, headers: headers)
             }
         }
-        defer { server.stop() }
-        let agent = agent(server) {
+        let agent = agent {
             $0.adapters = [Current(user: user)]
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
         }
@@ -57,25 +59,19 @@ import Testing
     /// The server doesn't vary by them, but they are part of the key.
     @Test(arguments: ["X-Session", "X-Org-ID", "X-JWT", "DPoP", "X-User-Id", "From"])
     func fieldOfARequestWhoseNameRefersToAUserIsPartOfTheKey(name: String) async throws {
-        let server = try MockServer { .text($0.headers[name] ?? "") }
-        defer { server.stop() }
-        let agent = agent(server, Self.age)
+        server.on(.get, "/x") { .text($0.headers[name] ?? "") }
+        let agent = agent(Self.age)
         for user in ["alice", "bob"] { #expect(try await agent.send(request.header(name, user)) == user) }
     }
 
     /// Whatever identifies the user of a POST is not part of the GET.
     @Test(arguments: ["secret", "body", "cookie", "parameters"])
     func aResponseToAPostThatMayNameItsUserIsNotStoredForGet(place: String) async throws {
-        let server = try MockServer { request in
-            guard request.method == .post else { return .text("nobody") }
-            var headers: HTTPHeaders = ["Content-Location": "/x", "Cache-Control": "max-age=60"]
-            if place == "cookie" { headers["Set-Cookie"] = "sid=alice" }
-            return .text("alice", headers: headers)
-        }
-        defer { server.stop() }
-        let agent = agent(server) {
-            if place == "parameters" { $0.parameters = ["account": "alice"] }
-        }
+        var headers: HTTPHeaders = ["Content-Location": "/x", "Cache-Control": "max-age=60"]
+        if place == "cookie" { headers["Set-Cookie"] = "sid=alice" }
+        server.on(.post, "/x", .text("alice", headers: headers))
+        server.on(.get, "/x", .text("nobody"))
+        let agent = agent { if place == "parameters" { $0.parameters = ["account": "alice"] } }
         var post = request.method(.post)
         if place == "secret" { post = post.parameters(["access_token": "alice"]) }
         if place == "body" { post = post.parameters(["name": "alice"]) }
@@ -85,11 +81,8 @@ import Testing
 
     @Test(arguments: [CacheIdentity(), CacheIdentity(user: "alice")])
     func aResponseToAPostOfAKnownUserIsStoredForGet(identity: CacheIdentity) async throws {
-        let server = try MockServer { _ in
-            .text("stored", headers: ["Content-Location": "/x", "Cache-Control": "max-age=60"])
-        }
-        defer { server.stop() }
-        let (agent, request) = (agent(server), request.cacheIdentity(identity))
+        server.on(.post, "/x", .text("stored", headers: ["Content-Location": "/x", "Cache-Control": "max-age=60"]))
+        let (agent, request) = (agent(), request.cacheIdentity(identity))
         let post = request.method(.post)
         _ = try await agent.send(identity.user.isEmpty ? post : post.parameters(["name": "alice"]))
         #expect(try await agent.response(for: request).source.isFromCache)

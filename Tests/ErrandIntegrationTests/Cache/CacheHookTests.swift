@@ -9,6 +9,9 @@ import Testing
 @Suite(.limit(seconds: 60)) struct CacheHookTests: CacheIdentitySuite {
     private typealias Adding = IdentityHooks.Adding
     private typealias Rewrapping = IdentityHooks.Rewrapping
+    let server: MockServer
+
+    init() throws { server = try Self.makeServer() }
 
     /// Adds the token of the current user, or of the user for whom the send was prepared.
     private struct Current: RequestAdapter, Interceptor {
@@ -35,36 +38,31 @@ import Testing
         func credentialScope(for context: RequestContext) -> String? { user.withLock { $0 } }
     }
 
-    private func isHeldBack(_ config: NetworkConfig, _ comment: Comment) async throws {
-        let agent = Agent(config: config)
+    private func isHeldBack(on agent: Agent, _ comment: Comment) async throws {
         let request = request.duplicatePolicy(.share)
         try await check({ try await agent.send(request.tag("alice")) }, { try await agent.send(request.tag("bob")) })
-        #expect(await config.cache?.count == 0, comment)
+        #expect(await agent.config.cache?.count == 0, comment)
         #expect(try await agent.response(for: request.tag("bob")).metrics.cacheMiss == .unknownScope, comment)
     }
 
     @Test(arguments: ["Authorization", "X-User", "X-JWT", "Referer", "X-Trace"], [Self.age, .http])
     func aHookWithoutAScopeNeitherStoresNorShares(name: String, policy: CachePolicy) async throws {
-        let server = try Self.server()
-        defer { server.stop() }
         for scope in [nil, "", "own"] {
-            var config = config(server, policy)
-            config.adapters = [Adding(name: name, scope: nil)]
-            if let scope { config.adapters.insert(Adding(name: "X-Trace", scope: scope), at: 0) }
-            try await isHeldBack(config, "\(scope ?? "none")")
-            config.adapters = []
-            config.interceptors = [Rewrapping(scope: nil, addsUser: true), Rewrapping(scope: scope)]
-            try await isHeldBack(config, "\(scope ?? "none")")
+            let adding = agent(policy) {
+                $0.adapters = [Adding(name: name, scope: nil)]
+                if let scope { $0.adapters.insert(Adding(name: "X-Trace", scope: scope), at: 0) }
+            }
+            try await isHeldBack(on: adding, "\(scope ?? "none")")
+            let rewrapping = agent(policy) {
+                $0.interceptors = [Rewrapping(scope: nil, addsUser: true), Rewrapping(scope: scope)]
+            }
+            try await isHeldBack(on: rewrapping, "\(scope ?? "none")")
         }
     }
 
     /// A hook that only traces or logs declares an empty scope.
     @Test func hooksWithAScopeStoreAndShare() async throws {
-        let server = try Self.server()
-        defer { server.stop() }
-        var config = config(server)
-        config.adapters = [Adding(name: "X-Trace", scope: "")]
-        let agent = Agent(config: config)
+        let agent = agent { $0.adapters = [Adding(name: "X-Trace", scope: "")] }
         let request = request.duplicatePolicy(.share)
         async let one = agent.send(request.tag("1"))
         async let other = agent.send(request.tag("2"))
@@ -76,9 +74,8 @@ import Testing
     /// A stored response is not used by a send whose hook has no scope, and is kept.
     @Test(arguments: [age, .http, .cacheOnly, .networkElseCache(maxStale: nil)])
     func aSendWhoseHookHasNoScopeReadsNothing(policy: CachePolicy) async throws {
-        let server = try Self.server(["Cache-Control": "max-age=60"])
-        defer { server.stop() }
-        let agent = Agent(config: config(server))
+        server.on(.get, "/me") { .text($0.user ?? "nobody", headers: ["Cache-Control": "max-age=60"]) }
+        let agent = agent()
         #expect(try await agent.send(request) == "nobody")
         agent.config.adapters = [Adding()]
         let request = request.tag("alice").cachePolicy(policy)
@@ -95,12 +92,11 @@ import Testing
 
     @Test func aSendWhoseHookHasNoScopeJoinsNone() async throws {
         let hold = ResponseHold()
-        let server = try MockServer { request in
+        server.on(.get, "/me") { request in
             hold.pass()
             return .text(request.headers["Authorization"] ?? "nobody")
         }
-        defer { server.stop() }
-        let agent = Agent(config: config(server, .networkOnly))
+        let agent = agent(.networkOnly)
         let request = request.duplicatePolicy(.share)
         hold.holdUntilWaiting(.max, at: agent)
         async let nobody = agent.send(request)
@@ -119,26 +115,16 @@ import Testing
     @Test(arguments: [false, true], [DuplicatePolicy.allow, .share])
     func aUserWhoSignsInDuringAdaptationHasNothingStored(isInterceptor: Bool, duplicates: DuplicatePolicy) async throws
     {
-        let server = try Self.server()
-        defer { server.stop() }
-        let user = Lock("alice")
-        var config = config(server)
-        let hook = Current(user: user, signsIn: "bob")
-        if isInterceptor { config.interceptors = [hook] } else { config.adapters = [hook] }
-        let agent = Agent(config: config)
+        let hook = Current(user: Lock("alice"), signsIn: "bob")
+        let agent = agent { if isInterceptor { $0.interceptors = [hook] } else { $0.adapters = [hook] } }
         let response = try await agent.response(for: request.duplicatePolicy(duplicates))
         #expect(response.model == "bob" && response.metrics.cacheMiss == .unknownScope)
-        #expect(await config.cache?.count == 0)
+        #expect(await agent.config.cache?.count == 0)
     }
 
     /// The token belongs to the user for whom the send was prepared, but the exchange is no longer this user's alone.
     @Test func aHookThatAddsThePinnedUserMixesNone() async throws {
-        let server = try Self.server()
-        defer { server.stop() }
-        let user = Lock("alice")
-        var config = config(server)
-        config.adapters = [Current(user: user, signsIn: "bob", isPinned: true)]
-        let agent = Agent(config: config)
+        let agent = agent { $0.adapters = [Current(user: Lock("alice"), signsIn: "bob", isPinned: true)] }
         #expect(try await agent.send(request) == "alice")
         #expect(try await agent.send(request) == "bob")
         #expect(try await agent.send(request) == "bob")
@@ -149,17 +135,16 @@ import Testing
     @Test(arguments: [DuplicatePolicy.allow, .share], [200, 403])
     func aRetryThatIsAnotherUsersIsNeitherStoredNorShared(duplicates: DuplicatePolicy, status: Int) async throws {
         let user = Lock("alice")
-        let server = try MockServer { request in
+        server.on(.get, "/me") { request in
             let seen = request.headers["Authorization"] ?? ""
             guard seen == "alice", user.withLock({ $0 == "alice" }) else { return .text(seen, status: status) }
             user.withLock { $0 = "bob" }
             return .status(503)
         }
-        defer { server.stop() }
-        var config = config(server)
-        config.adapters = [Current(user: user)]
-        config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
-        let agent = Agent(config: config)
+        let agent = agent {
+            $0.adapters = [Current(user: user)]
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
+        }
         let request = request.duplicatePolicy(duplicates)
         do {
             let response = try await agent.response(for: request)
@@ -167,20 +152,17 @@ import Testing
         } catch let error as NetworkError {
             #expect(error.statusCode == status && status == 403)
         }
-        #expect(await config.cache?.count == 0)
+        #expect(await agent.config.cache?.count == 0)
     }
 
     /// A stale response of the user before is not given to the one who has signed in.
     @Test func noStaleResponseIsUsedAfterAChangeOfTheUser() async throws {
         let isOffline = Lock(false)
-        let server = try MockServer { request in
+        server.on(.get, "/me") { request in
             isOffline.withLock { $0 } ? .status(503) : .text(request.headers["Authorization"] ?? "")
         }
-        defer { server.stop() }
         let user = Lock("alice")
-        var config = config(server, .networkElseCache(maxStale: nil))
-        config.adapters = [Current(user: user)]
-        let agent = Agent(config: config)
+        let agent = agent(.networkElseCache(maxStale: nil)) { $0.adapters = [Current(user: user)] }
         #expect(try await agent.send(request) == "alice")
         isOffline.withLock { $0 = true }
         #expect(try await agent.send(request) == "alice")
@@ -208,16 +190,12 @@ import Testing
     }
 
     @Test func aResponseThatAHookHasMadeOrKeptIsNotStored() async throws {
-        let server = try Self.server()
-        defer { server.stop() }
         for interceptor in [Keeping(), Rewrapping(scope: "")] as [any Interceptor] {
-            var config = config(server)
-            config.interceptors = [interceptor]
-            let agent = Agent(config: config)
+            let agent = agent { $0.interceptors = [interceptor] }
             _ = try await agent.send(request.headers(["Cookie": "alice"]))
             let response = try await agent.response(for: request.headers(["Cookie": "bob"]))
             #expect(response.metrics.cacheMiss == .unknownScope)
-            #expect(await config.cache?.count == (interceptor is Keeping ? 1 : 0))
+            #expect(await agent.config.cache?.count == (interceptor is Keeping ? 1 : 0))
         }
     }
 
@@ -235,11 +213,7 @@ import Testing
             }
             func credentialScope(for context: RequestContext) -> String? { "" }
         }
-        let server = try Self.server()
-        defer { server.stop() }
-        var config = config(server)
-        config.interceptors = [Decrypting()]
-        let agent = Agent(config: config)
+        let agent = agent { $0.interceptors = [Decrypting()] }
         for _ in 0..<2 { #expect(try await agent.send(request) == "plain") }
         #expect(server.requestCount == 1)
     }
@@ -262,12 +236,10 @@ import Testing
                 return RawResponse(statusCode: 403, body: Data(context.tag.utf8), url: request.url)
             }
         }
-        let server = try Self.server()
-        defer { server.stop() }
         for isAdapter in [true, false] {
-            var config = config(server, .networkOnly)
-            if isAdapter { config.adapters = [Blocking()] } else { config.interceptors = [Responding()] }
-            let agent = Agent(config: config)
+            let agent = agent(.networkOnly) {
+                if isAdapter { $0.adapters = [Blocking()] } else { $0.interceptors = [Responding()] }
+            }
             let request = request.duplicatePolicy(.share)
             @Sendable func user(_ tag: String) async -> String {
                 do {

@@ -5,29 +5,21 @@ import Testing
 @testable import Errand
 
 /// Helpers that the suites on different users share.
-protocol CacheIdentitySuite {}
+protocol CacheIdentitySuite {
+    var server: MockServer { get }
+}
 
 extension CacheIdentitySuite {
     static var age: CachePolicy { CachePolicy.cacheElseNetwork(maxAge: .seconds(600)) }
     var request: GeneralRequest<DefaultFormatter<String>> { GeneralRequest("/me").expecting(String.self) }
 
-    func config(_ server: MockServer, _ policy: CachePolicy = Self.age) -> NetworkConfig {
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = ResponseCache(disk: nil)
-        config.cachePolicy = policy
-        return config
+    func agent(_ policy: CachePolicy = Self.age, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        server.agent(ResponseCache(disk: nil), policy, change)
     }
 
     /// Responds with the user that a request shows.
-    static func server(_ headers: HTTPHeaders = [:]) throws -> MockServer {
-        try MockServer { request in
-            let fields = request.headers.map(\.value).joined(separator: " ")
-            let shown = "\(request.target) \(fields)".lowercased()
-            let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
-            return .text(user, headers: headers).delayed(by: .milliseconds(30))
-        }
+    static func makeServer() throws -> MockServer {
+        try MockServer { .text($0.user ?? "nobody").delayed(by: .milliseconds(30)) }
     }
 
     /// Sends two requests at once, neither of which may see the other's response, and then each again.
@@ -41,6 +33,14 @@ extension CacheIdentitySuite {
             let seen = try await [one, other]
             #expect(seen == ["alice", "bob"], "step \(step)")
         }
+    }
+}
+
+extension MockRequest {
+    /// The user whom anything of it names, or `nil` if nothing does.
+    var user: String? {
+        let shown = "\(method) \(target) \(text) \(headers.map(\.value).joined(separator: " "))".lowercased()
+        return ["alice", "bob"].first { shown.contains($0) }
     }
 }
 

@@ -8,6 +8,9 @@ import Testing
 @Suite(.limit(seconds: 60)) struct CacheIdentityWireTests: CacheIdentitySuite {
     private typealias Adding = IdentityHooks.Adding
     private typealias Rewrapping = IdentityHooks.Rewrapping
+    let server: MockServer
+
+    init() throws { server = try Self.makeServer() }
 
     // MARK: Variant and user
 
@@ -15,19 +18,16 @@ import Testing
     @Test(arguments: [CacheIdentity(variant: "en"), CacheIdentity(), CacheIdentity(user: "alice")])
     func aResponseToADeclaredTokenIsStoredAndRevalidated(identity: CacheIdentity) async throws {
         let (clock, folder) = (CacheClock(), try CacheFolder())
-        let server = try MockServer { request in
+        server.on(.get, "/me") { request in
             let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
             if request.headers.contains("If-None-Match") { return .status(304, headers: fields) }
             return .text(request.headers["Authorization"] ?? "nobody", headers: fields)
         }
-        defer { server.stop() }
         func agent(_ token: String) -> Agent {
-            var config = config(server, .http)
-            config.authorization = .bearer(token)
             // Another process has another cache of the same folder.
             let disk = DiskStore(directory: folder.url)
-            config.cache = ResponseCache(memory: nil, disk: disk, patience: 600_000) { clock.now }
-            return Agent(config: config)
+            let cache = ResponseCache(memory: nil, disk: disk, patience: 600_000) { clock.now }
+            return server.agent(cache) { $0.authorization = .bearer(token) }
         }
         let request = request.cacheIdentity(identity)
         let first = agent("a")
@@ -50,11 +50,9 @@ import Testing
 
     @Test func eachUserHasSeparateEntries() async throws {
         let folder = try CacheFolder()
-        let server = try MockServer { .text($0.headers["X-Name"] ?? "") }
-        defer { server.stop() }
-        var config = config(server)
-        config.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000)
-        let (agent, cache) = (Agent(config: config), try #require(config.cache))
+        server.on(.get, "/me") { .text($0.headers["X-Name"] ?? "") }
+        let cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 600_000)
+        let agent = server.agent(cache, Self.age)
         func send(_ user: String) async throws -> String {
             try await agent.send(request.headers(["X-Name": user]).cacheIdentity(CacheIdentity(user: user)))
         }
@@ -86,8 +84,6 @@ import Testing
     /// Staff and customers, numbered alike, with authenticators of one type.
     @Test(arguments: [DuplicatePolicy.allow, .share], [true, false])
     func usersOfTwoAuthenticatorsDoNotShareTheirNumber(duplicates: DuplicatePolicy, sameRealm: Bool) async throws {
-        let server = try Self.server()
-        defer { server.stop() }
         let staff = AuthenticationSession(Realm(realm: "staff"), credential: "alice")
         let customers = AuthenticationSession(Realm(realm: sameRealm ? "staff" : "customers"), credential: "bob")
         let request = request.duplicatePolicy(duplicates)
@@ -95,18 +91,16 @@ import Testing
         var (one, other) = (Service(id: "staff"), Service(id: "customers"))
         one.authentication = .session(staff)
         other.authentication = .session(customers)
-        let agent = Agent(config: config(server))
+        let agent = agent()
         try await check(
             { [one] in try await agent.send(request.service(one)) },
             { [other] in try await agent.send(request.service(other)) }
         )
         guard !sameRealm else { return }
         // Of two agents with one cache.
-        var config = config(server)
-        config.authentication = .session(staff)
-        let first = Agent(config: config)
-        config.authentication = .session(customers)
-        let second = Agent(config: config)
+        let cache = ResponseCache(disk: nil)
+        let first = server.agent(cache, Self.age) { $0.authentication = .session(staff) }
+        let second = server.agent(cache, Self.age) { $0.authentication = .session(customers) }
         try await check({ try await first.send(request) }, { try await second.send(request) })
     }
 
@@ -114,44 +108,40 @@ import Testing
 
     /// A new token of the same user keeps the user's responses.
     @Test func varyOfAuthorizationIsAboutTheUser() async throws {
-        let server = try Self.server(["Vary": "Authorization", "Cache-Control": "max-age=60"])
-        defer { server.stop() }
+        let headers: HTTPHeaders = ["Vary": "Authorization", "Cache-Control": "max-age=60"]
+        let route = server.on(.get, "/me") { .text($0.user ?? "nobody", headers: headers) }
         for policy in [Self.age, .http] {
-            server.reset()
-            var config = config(server, policy)
+            let before = route.count
             let session = AuthenticationSession(Realm(realm: ""), credential: "alice 1")
-            config.authentication = .session(session)
-            let agent = Agent(config: config)
+            let agent = agent(policy) { $0.authentication = .session(session) }
             for _ in 0..<2 { _ = try await agent.send(request) }
             session.login("alice 2")
             #expect(try await agent.response(for: request).source.isFromCache)
-            #expect(server.requestCount == 1, "\(policy)")
+            #expect(route.count == before + 1, "\(policy)")
         }
     }
 
     /// Fields that a hook adds are not known when a response is looked up.
     @Test func aResponseThatDependsOnCookiesOfAHookIsNotStored() async throws {
-        let server = try Self.server(["Vary": "Cookie", "Cache-Control": "max-age=60"])
-        defer { server.stop() }
+        server.on(.get, "/me") {
+            .text($0.user ?? "nobody", headers: ["Vary": "Cookie", "Cache-Control": "max-age=60"])
+        }
         for policy in [Self.age, .http, .networkElseCache(maxStale: nil)] {
-            var config = config(server, policy)
             // Its cookie depends on the user, whatever its scope.
-            config.adapters = [Adding(name: "Cookie", scope: "constant")]
-            let agent = Agent(config: config)
+            let agent = agent(policy) { $0.adapters = [Adding(name: "Cookie", scope: "constant")] }
             for user in ["alice", "alice", "bob", "alice"] {
                 #expect(try await agent.send(request.tag(user)) == user, "\(policy)")
             }
-            #expect(await config.cache?.count == 0)
+            #expect(await agent.config.cache?.count == 0)
         }
     }
 
     /// The names of cookies don't indicate their meaning, so they are compared.
     @Test func cookiesThatTheServerVariesByAreComparedForANamedUser() async throws {
-        let server = try MockServer { request in
-            .text(request.headers["Cookie"] ?? "none", headers: ["Vary": request.path == "/vary" ? "Cookie" : "Accept"])
+        for (path, vary) in [("/vary", "Cookie"), ("/plain", "Accept")] {
+            server.on(.get, path) { .text($0.headers["Cookie"] ?? "none", headers: ["Vary": vary]) }
         }
-        defer { server.stop() }
-        let (agent, user) = (Agent(config: config(server)), CacheIdentity(user: "alice"))
+        let (agent, user) = (agent(), CacheIdentity(user: "alice"))
         for (path, seen) in [("/vary", "b"), ("/plain", "a")] {
             let request = GeneralRequest(path).expecting(String.self).cacheIdentity(user)
             #expect(try await agent.send(request.header("Cookie", "a")) == "a")
@@ -169,16 +159,14 @@ import Testing
     }
 
     @Test func planNamesTheHookThatHidesTheUser() async throws {
-        let server = try Self.server()
-        defer { server.stop() }
-        var config = config(server)
-        config.adapters = [Adding(name: "X-Trace", scope: ""), Adding()]
-        config.interceptors = [Rewrapping(scope: nil), Rewrapping(scope: "")]
-        let plan = try await Agent(config: config).plan(for: request.tag("alice"))
+        let agent = agent {
+            $0.adapters = [Adding(name: "X-Trace", scope: ""), Adding()]
+            $0.interceptors = [Rewrapping(scope: nil), Rewrapping(scope: "")]
+        }
+        let plan = try await agent.plan(for: request.tag("alice"))
         #expect(plan.cache == .miss(.unknownScope))
         #expect(plan["identity"]?.value == "unknown: Adding, Rewrapping declares no credential scope")
-        (config.adapters, config.interceptors) = ([], [])
         let own = request.authorization(.bearer("t"))
-        #expect(try await Agent(config: config).plan(for: own)["identity"]?.value == "known")
+        #expect(try await self.agent().plan(for: own)["identity"]?.value == "known")
     }
 }

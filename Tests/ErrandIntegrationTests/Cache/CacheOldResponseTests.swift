@@ -10,32 +10,29 @@ import Testing
     private let request = GeneralRequest("/a").expecting(String.self)
     private let value = Lock("before")
     private let handledCount = Lock(0)
-
-    /// Waits until the server has chosen so many responses.
-    private func waitForHandled(_ count: Int) async {
-        while handledCount.withLock({ $0 }) < count { await Task.yield() }
-    }
-
-    private func agent(_ server: MockServer, _ cache: ResponseCache, _ policy: CachePolicy = Self.age) -> Agent {
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = cache
-        config.cachePolicy = policy
-        return Agent(config: config)
-    }
-
     /// Responds with the value at the time of the request; to GET and HEAD slowly, as long as it is the first value.
-    private func server(_ headers: HTTPHeaders = ["Cache-Control": "max-age=60"]) throws -> MockServer {
-        try MockServer { [value, handledCount] request in
+    private let server: MockServer
+
+    init() throws {
+        server = try MockServer { [value, handledCount] request in
             let text = value.withLock { $0 }
             defer { handledCount.withLock { $0 += 1 } }
             guard request.method == .get || request.method == .head else {
                 value.withLock { $0 = "after" }
                 return .text("changed")
             }
-            return .text(text, headers: headers).delayed(by: .milliseconds(text == "before" ? 250 : 0))
+            return .text(text, headers: ["Cache-Control": "max-age=60"])
+                .delayed(by: .milliseconds(text == "before" ? 250 : 0))
         }
+    }
+
+    /// Waits until the server has chosen so many responses.
+    private func waitForHandled(_ count: Int) async {
+        while handledCount.withLock({ $0 }) < count { await Task.yield() }
+    }
+
+    private func agent(_ policy: CachePolicy = Self.age, _ cache: ResponseCache = ResponseCache(disk: nil)) -> Agent {
+        server.agent(cache, policy)
     }
 
     /// The events while a response is in flight.
@@ -61,9 +58,7 @@ import Testing
 
     @Test(arguments: Event.allCases, [age, .http, .networkElseCache(maxStale: nil)])
     func inFlightResponseIsNotStoredAfterARemoval(event: Event, policy: CachePolicy) async throws {
-        let server = try server()
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil), policy)
+        let agent = agent(policy)
         let request = request.cacheIdentity(CacheIdentity(variant: "v", user: "u"))
         async let slow = agent.send(request)
         await waitForHandled(1)
@@ -76,9 +71,7 @@ import Testing
     }
 
     @Test func sharedResponseFromBeforeARemovalIsNotStoredByALaterSubscriber() async throws {
-        let server = try server()
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil))
+        let agent = agent()
         let request = request.duplicatePolicy(.share)
         async let slow = agent.send(request)
         await waitForHandled(1)
@@ -89,10 +82,8 @@ import Testing
     }
 
     @Test func removalOfOtherUsersKeepsAnInFlightResponse() async throws {
-        let server = try server()
-        defer { server.stop() }
-        let cache = ResponseCache(disk: nil)
-        let agent = agent(server, cache)
+        let agent = agent()
+        let cache = try #require(agent.config.cache)
         let request = request.cacheIdentity(CacheIdentity(variant: "v", user: "u"))
         async let slow = agent.send(request)
         await waitForHandled(1)
@@ -104,10 +95,9 @@ import Testing
     }
 
     @Test func refreshUnderWayIsNotStoredAfterAnUnsafeRequest() async throws {
-        let (server, clock) = (try server(), CacheClock())
-        defer { server.stop() }
+        let clock = CacheClock()
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(600))
-        let agent = agent(server, ResponseCache(disk: nil) { clock.now }, policy)
+        let agent = agent(policy, ResponseCache(disk: nil) { clock.now })
         #expect(try await agent.send(request) == "before")
         clock.advance(by: 2)
         #expect(try await agent.send(request) == "before")
@@ -118,15 +108,13 @@ import Testing
     }
 
     @Test func olderHEADDoesNotFreshenANewerResponse() async throws {
-        let server = try MockServer { [value, handledCount] request in
+        server.on(.get, "/a") { [value, handledCount] request in
             let text = value.withLock { $0 }
             defer { handledCount.withLock { $0 += 1 } }
-            if request.method == .post { value.withLock { $0 = "after" } }
             let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\"", "X-Version": text]
             return .text("same", headers: fields).delayed(by: .milliseconds(request.method == .head ? 250 : 0))
         }
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil), .http)
+        let agent = agent(.http)
         async let slow = agent.response(for: request.method(.head).expecting(Data.self))
         await waitForHandled(1)
         _ = try await agent.send(request.method(.post))
@@ -137,15 +125,14 @@ import Testing
 
     @Test func earlierRequestDoesNotReplaceTheResponseToALaterOne() async throws {
         let release = DispatchSemaphore(value: 0)
-        let server = try MockServer { [value, handledCount] _ in
+        server.on(.get, "/a") { [value, handledCount] _ in
             let text = value.withLock { $0 }
             handledCount.withLock { $0 += 1 }
             // It runs on a thread of its connection, which may block.
             if text == "before" { _ = release.wait(timeout: .now() + 60) }
             return .text(text, headers: ["Cache-Control": "max-age=60"])
         }
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil))
+        let agent = agent()
         async let slow = agent.send(request)
         await waitForHandled(1)
         value.withLock { $0 = "after" }
@@ -157,13 +144,8 @@ import Testing
 
     @Test(arguments: [true, false])
     func unsafeRequestInvalidatesTheURLThatResponsesAreStoredUnder(ignoresToo: Bool) async throws {
-        let server = try MockServer { [value] request in
-            if request.method == .get { return .text(value.withLock { $0 }) }
-            value.withLock { $0 = "after" }
-            return .text("changed")
-        }
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil))
+        server.on(.get, "/a") { [value] _ in .text(value.withLock { $0 }) }
+        let agent = agent()
         let identity = CacheIdentity(ignoredParameters: ["stamp", "marks"])
         func request(_ stamp: Int) -> GeneralRequest<DefaultFormatter<String>> {
             GeneralRequest("/a").query(["page": 1, "stamp": stamp, "marks": [stamp]]).expecting(String.self)
@@ -199,13 +181,12 @@ import Testing
     @Test(arguments: [true, false])
     func olderResponseIsRemovedIfTheNewerCannotBeWritten(isTooLarge: Bool) async throws {
         let folder = try CacheFolder()
-        let server = try MockServer { [value] _ in .text(value.withLock { $0 }) }
-        defer { server.stop() }
+        server.on(.get, "/a") { [value] _ in .text(value.withLock { $0 }) }
         let store = FailingStore(folder.url)
         let disk: any CacheStore =
             isTooLarge ? DiskStore(directory: folder.url, maximumSize: 8000) : store
         let cache = ResponseCache(memory: nil, disk: disk)
-        let agent = agent(server, cache)
+        let agent = agent(Self.age, cache)
         #expect(try await agent.send(request) == "before")
         await cache.flush()
         let newer = isTooLarge ? String(repeating: "after", count: 4000) : "after"
@@ -219,13 +200,12 @@ import Testing
 
     @Test func olderResponseIsRemovedIfTheNewerMustNotBeStored() async throws {
         let isLast = Lock(false)
-        let server = try MockServer { _ in
+        server.on(.get, "/a") { _ in
             isLast.withLock { $0 }
                 ? .text("after", headers: ["Cache-Control": "no-store"])
                 : .text("before", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         }
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil), .http)
+        let agent = agent(.http)
         #expect(try await agent.send(request) == "before")
         isLast.withLock { $0 = true }
         #expect(try await agent.response(for: request.headers(["Cache-Control": "no-cache"])).model == "after")
@@ -242,21 +222,11 @@ import Testing
     /// `shouldCache` of a request that is not `Sendable` cannot be called in the background.
     @Test(arguments: [nil, MemoryStore(maximumSize: 300)])
     func revalidationWorksWithoutAMemoryStore(memory: MemoryStore?) async throws {
-        let (count, folder) = (Lock(0), try CacheFolder())
-        let server = try MockServer { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            return .text("\(number)")
-        }
-        defer { server.stop() }
+        let folder = try CacheFolder()
+        server.enqueue((1...20).map { .text("\($0)") })
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(600))
-        let agent = agent(
-            server,
-            ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 600_000),
-            policy
-        )
+        let cache = ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 600_000)
+        let agent = agent(policy, cache)
         var last = ""
         for _ in 0..<4 {
             last = try await agent.send(Plain())
@@ -267,14 +237,13 @@ import Testing
 
     @Test func revalidatedResponseTooLargeForMemoryRemovesTheOlder() async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
-        let server = try MockServer { [value] _ in .text(value.withLock { $0 }) }
-        defer { server.stop() }
+        server.on(.get, "/a") { [value] _ in .text(value.withLock { $0 }) }
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(600))
         let memory = MemoryStore(maximumSize: 2000)
         let cache = ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 600_000) {
             clock.now
         }
-        let agent = agent(server, cache, policy)
+        let agent = agent(policy, cache)
         #expect(try await agent.send(Plain()) == "before")
         let newer = String(repeating: "after", count: 1000)
         value.withLock { $0 = newer }
@@ -341,13 +310,12 @@ import Testing
     // MARK: Validation
 
     @Test func cookieOfAValidationReachesTheCaller() async throws {
-        let server = try MockServer { request in
+        server.on(.get, "/a") { request in
             let fields: HTTPHeaders = ["Cache-Control": "no-cache", "ETag": "\"1\""]
             if request.headers["If-None-Match"] == nil { return .text("a", headers: fields) }
             return .status(304, headers: ["ETag": "\"1\"", "Set-Cookie": "session=2"])
         }
-        defer { server.stop() }
-        let agent = agent(server, ResponseCache(disk: nil), .http)
+        let agent = agent(.http)
         _ = try await agent.send(request)
         let response = try await agent.response(for: request)
         #expect(response.headers.values(for: "Set-Cookie") == ["session=2"])

@@ -56,10 +56,7 @@ import Testing
             let session = AuthenticationSession(Tenants(adds: adds, port: server.baseURL.port), credential: "one")
             func agent() -> Agent {
                 let cache = start == .disk ? ResponseCache(directory: folder.url) : ResponseCache(disk: nil)
-                var config = NetworkConfig(baseURL: server.baseURL)
-                (config.cache, config.cachePolicy, config.retryPolicy) = (cache, .http, .never)
-                config.authentication = .session(session)
-                return Agent(config: config)
+                return server.agent(cache) { $0.authentication = .session(session) }
             }
             let items = GeneralRequest("/items?q=1").expecting(Int.self)
             var own = agent()

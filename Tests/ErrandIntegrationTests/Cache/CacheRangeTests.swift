@@ -10,23 +10,12 @@ import Testing
     private let content = ServedContent()
     private let clock = CacheClock()
     private let server: MockServer
-    private let cache: ResponseCache
     private let agent: Agent
 
     init() throws {
-        let content = content
+        let (content, clock) = (content, clock)
         server = try MockServer { content.response(to: $0) }
-        (cache, agent) = Self.agent(server, clock)
-    }
-
-    private static func agent(_ server: MockServer, _ clock: CacheClock) -> (ResponseCache, Agent) {
-        let cache = ResponseCache(disk: nil) { clock.now }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = cache
-        config.cachePolicy = .http
-        return (cache, Agent(config: config))
+        agent = server.agent(ResponseCache(disk: nil) { clock.now })
     }
 
     private let get = GeneralRequest("/x").expecting(String.self)
@@ -46,14 +35,7 @@ import Testing
             let range = response.headers["Content-Range"].map { " \($0)" } ?? ""
             let isWhole = response.headers.hasIdentityCoding
             #expect(!isWhole || response.headers["Content-Length"] == String(response.model.utf8.count))
-            let source =
-                switch response.source {
-                case .network: ""
-                case .cache: " cache"
-                case .revalidated: " revalidated"
-                case .stale: " stale"
-                }
-            return "\(response.statusCode) \(response.model)\(range)\(source)"
+            return "\(response.statusCode) \(response.model)\(range)\(response.source.suffix)"
         } catch let error as NetworkError {
             return "\(error.statusCode ?? 0) \(error.kind.rawValue)"
         }
@@ -228,7 +210,9 @@ import Testing
 
     /// Contents that change at random, each of one letter: no response has two letters or another one than its tag.
     @Test func noResponseHasBytesOfTwoContents() async throws {
-        var random = Randomness()
+        let given = ProcessInfo.processInfo.environment["ERRAND_SEED"].flatMap(UInt64.init)
+        var random = SplitMix(state: given ?? .random(in: .min ... .max))
+        print("CacheRangeTests: ERRAND_SEED=\(random.state)")
         content.change(to: String(repeating: "a", count: 12), tag: "\"a\"")
         var versions = 0
         for _ in 0..<400 {
@@ -264,8 +248,6 @@ import Testing
 
     /// A proxy may have weakened the tag of one of them.
     @Test func aTagThatAValidationStrengthensCombinesNoParts() async throws {
-        let (server, clock) = (try MockServer(), CacheClock())
-        defer { server.stop() }
         server.on(.get, "/x") { request in
             let isSecond = request.headers["If-None-Match"] != nil
             let (range, condition) = (request.headers["Range"], request.headers["If-Range"])
@@ -282,7 +264,6 @@ import Testing
             }
             return .data(Data("BBBB".utf8), headers: ["ETag": "\"1\""])
         }
-        let agent = Self.agent(server, clock).1
         let part = get.header("Range", "bytes=0-1")
         #expect(try await agent.send(part) == "aa")
         clock.advance(by: 2)
@@ -293,9 +274,7 @@ import Testing
     /// A content that changed in the second of its date has no strong validator, whatever a validation adds; but its dates
     /// remain the server's.
     @Test func aValidationKeepsTheDateThatAnExpirationIsComparedWith() async throws {
-        let (server, clock) = (try MockServer(), CacheClock())
-        defer { server.stop() }
-        server.on(.get, "/x") { request in
+        server.on(.get, "/x") { [clock] request in
             // The server's clock is a day ahead.
             let now = clock.now.addingTimeInterval(86_400)
             func text(_ date: Date) -> String { HTTPDate.text(for: date) ?? "" }
@@ -306,7 +285,6 @@ import Testing
             return request.headers["If-Modified-Since"] == nil
                 ? .text("a", headers: fields) : .status(304, headers: fields)
         }
-        let agent = Self.agent(server, clock).1
         for count in 1...4 {
             let response = try await agent.response(for: get)
             #expect(response.model == "a" && response.headers["Date"] != nil)
@@ -316,13 +294,10 @@ import Testing
     }
 
     @Test func aTagThatNoCacheNamesIsReturnedOnce() async throws {
-        let (server, clock) = (try MockServer(), CacheClock())
-        defer { server.stop() }
         let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "max-age=0, no-cache=\"ETag\""]
         server.on(.get, "/x") { request in
             request.headers["If-None-Match"] == nil ? .text("a", headers: fields) : .status(304, headers: fields)
         }
-        let agent = Self.agent(server, clock).1
         for _ in 0..<3 {
             #expect(try await agent.response(for: get).headers.values(for: "ETag") == ["\"1\""])
             clock.advance(by: 2)
@@ -331,21 +306,12 @@ import Testing
 
     /// They are not used without a validation, and this response is of one.
     @Test func fieldsThatNoCacheNamesComeFromTheValidation() async throws {
-        let (server, clock, count) = (try MockServer(), CacheClock(), Lock(0))
-        defer { server.stop() }
-        server.on(.get, "/x") { request in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+        for number in 1...3 {
             let fields: HTTPHeaders = [
                 "ETag": "\"1\"", "Cache-Control": "max-age=0, no-cache=\"X-Balance, Content-Type\"",
                 "X-Balance": "\(number)",
             ]
-            return request.headers["If-None-Match"] == nil ? .text("a", headers: fields) : .status(304, headers: fields)
-        }
-        let agent = Self.agent(server, clock).1
-        for number in 1...3 {
+            server.enqueue(number == 1 ? .text("a", headers: fields) : .status(304, headers: fields))
             let response = try await agent.response(for: get)
             #expect(response.headers.values(for: "X-Balance") == ["\(number)"])
             clock.advance(by: 1)
@@ -390,24 +356,5 @@ private final class ServedContent: Sendable {
         let stated = state.contentRange ?? ContentRange(positions, of: state.text.utf8.count).description
         fields["Content-Range"] = stated.isEmpty ? nil : stated
         return .text(text, status: 206, headers: fields)
-    }
-}
-
-/// Numbers that can be repeated with `ERRAND_SEED` (SplitMix64).
-private struct Randomness: RandomNumberGenerator {
-    private var state: UInt64
-
-    init() {
-        let given = ProcessInfo.processInfo.environment["ERRAND_SEED"].flatMap(UInt64.init)
-        state = given ?? .random(in: .min ... .max)
-        print("CacheRangeTests: ERRAND_SEED=\(state)")
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

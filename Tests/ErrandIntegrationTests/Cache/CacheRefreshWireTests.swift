@@ -41,11 +41,10 @@ import Testing
         }
         defer { server.stop() }
         server.keepsLog = false
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        config.environment = [:]
-        config.cache = ResponseCache(disk: nil) { clock.now }
-        config.cachePolicy = way == .http ? .http : Self.stale
-        let agents = (0..<(way == .fourAgents ? 4 : 1)).map { [config] _ in Agent(config: config) }
+        let cache = ResponseCache(disk: nil) { clock.now }
+        let agents = (0..<(way == .fourAgents ? 4 : 1)).map { _ in
+            server.agent(cache, way == .http ? .http : Self.stale)
+        }
         #expect(try await agents[0].send(Sent()) == 1)
         var wrong = 0
         for round in 1...rounds {

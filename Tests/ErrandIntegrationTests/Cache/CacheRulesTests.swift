@@ -21,22 +21,20 @@ import Testing
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
-        let section: String
+        /// The section, and what it requires.
         let title: String
         var accepted = 200..<400
         var heuristicLimit = Duration.seconds(86_400)
         let steps: [Step]
-        var testDescription: String { "\(section) \(title)" }
+        var testDescription: String { title }
 
         init(
-            _ section: String,
             _ title: String,
             accepting accepted: Range<Int> = 200..<400,
             heuristicLimit: Duration = .seconds(86_400),
             _ steps: Step...
         ) {
-            (self.section, self.title, self.accepted, self.steps) = (section, title, accepted, steps)
-            self.heuristicLimit = heuristicLimit
+            (self.title, self.accepted, self.heuristicLimit, self.steps) = (title, accepted, heuristicLimit, steps)
         }
     }
 
@@ -63,6 +61,12 @@ import Testing
         )
     }
 
+    /// The server receives a request for two bytes of four.
+    static func asksPart(_ text: String, _ range: String, tag: String) -> Step {
+        let headers = cc("max-age=60", ["Content-Range": "bytes \(range)/4", "ETag": tag])
+        return asks(text, headers, status: 206, by: ["Range": "bytes=\(range)"])
+    }
+
     /// The server receives no request.
     static func uses(
         _ expected: String,
@@ -82,21 +86,18 @@ import Testing
     }
     static let minute = cc("max-age=60")
     static let tagged = cc("max-age=60", ["ETag": "\"1\""])
-    static let down = MockResponse.text("down", status: 503)
 
-    @Test(arguments: storing + keys + freshness + validation + fields)
-    func theRuleHolds(_ row: Row) async throws {
-        let clock = CacheClock()
-        let server = try MockServer()
+    @Test(arguments: storing + keys + freshness + validation + fields, [false, true])
+    func theRuleHolds(_ row: Row, onDisk: Bool) async throws {
+        let (clock, folder, server) = (CacheClock(), try CacheFolder(), try MockServer())
         defer { server.stop() }
-        let cache = ResponseCache(disk: nil, maximumHeuristicLifetime: row.heuristicLimit) { clock.now }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.redirectPolicy = .refuse
-        config.cache = cache
-        config.cachePolicy = .http
-        let agent = Agent(config: config)
+        let cache = ResponseCache(
+            memory: onDisk ? nil : MemoryStore(),
+            disk: onDisk ? DiskStore(directory: folder.url) : nil,
+            maximumHeuristicLifetime: row.heuristicLimit,
+            patience: 600_000
+        ) { clock.now }
+        let agent = server.agent(cache) { $0.redirectPolicy = .refuse }
         for (number, step) in row.steps.enumerated() {
             clock.advance(by: step.wait)
             let before = server.requestCount
@@ -107,6 +108,7 @@ import Testing
                 .acceptance(Acceptance(statusCodes: row.accepted))
             for field in step.fields { request = request.header(field.name, field.value) }
             #expect(await outcome(of: request, on: agent) == step.expected, "step \(number + 1)")
+            await cache.flush()
             if step.response != nil { await server.waitForRequests(before + 1) }
             guard !isOffline else { continue }
             #expect(server.requestCount == before + (step.response == nil ? 0 : 1), "step \(number + 1)")
@@ -121,12 +123,7 @@ import Testing
         do {
             let response = try await agent.response(for: request)
             let status = response.statusCode == 200 ? "" : "\(response.statusCode) "
-            switch response.source {
-            case .network: return "\(status)\(response.model)"
-            case .cache: return "\(status)\(response.model) cache"
-            case .revalidated: return "\(status)\(response.model) revalidated"
-            case .stale: return "\(status)\(response.model) stale"
-            }
+            return "\(status)\(response.model)\(response.source.suffix)"
         } catch {
             return (error as? NetworkError)?.kind.rawValue ?? "\(error)"
         }

@@ -9,54 +9,28 @@ import Testing
     private static let age = CachePolicy.cacheElseNetwork(maxAge: .seconds(600))
     private let request = GeneralRequest("/x").expecting(String.self)
     private let clock = CacheClock()
-    private let script = Lock(Script())
-    private let release = DispatchSemaphore(value: 0)
     private let server: MockServer
 
-    /// The responses of the server, in order.
-    private struct Script {
-        var responses: [MockResponse] = []
-        /// The number of the response that the server does not send before it is released.
-        var held: Int?
-        var chosenCount = 0
+    init() throws { server = try MockServer() }
 
-        mutating func next() -> (response: MockResponse, isHeld: Bool) {
-            defer { chosenCount += 1 }
-            return (responses.isEmpty ? .status(404) : responses.removeFirst(), chosenCount == held)
-        }
+    private func agent(_ policy: CachePolicy) -> Agent {
+        let clock = clock
+        return server.agent(ResponseCache(disk: nil) { clock.now }, policy)
     }
 
-    init() throws {
-        let (script, release) = (script, release)
-        server = try MockServer { _ in
-            let (response, isHeld) = script.withLock { $0.next() }
+    /// Responds to what is not in the queue once the result is signalled.
+    private func hold(_ response: MockResponse) -> DispatchSemaphore {
+        let release = DispatchSemaphore(value: 0)
+        server.on(.get, "/x") { _ in
             // It runs on a thread of its connection, which may block.
-            if isHeld { _ = release.wait(timeout: .now() + 60) }
+            _ = release.wait(timeout: .now() + 60)
             return response
         }
-    }
-
-    /// Waits until the server has chosen so many responses.
-    private func waitForChosen(_ count: Int) async {
-        while script.withLock({ $0.chosenCount }) < count, !Task.isCancelled { await Task.yield() }
-    }
-
-    private func agent(_ policy: CachePolicy, _ cache: ResponseCache? = nil) -> Agent {
-        let clock = clock
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = cache ?? ResponseCache(disk: nil) { clock.now }
-        config.cachePolicy = policy
-        return Agent(config: config)
-    }
-
-    private func respond(_ next: MockResponse..., holding held: Int? = nil) {
-        script.withLock { $0 = Script(responses: next, held: held) }
+        return release
     }
 
     @Test func aVariantReplacesTheResponseThatItsRequestSelectedBefore() async throws {
-        respond(.text("old"), .text("new", headers: ["Vary": "X-Kind"]))
+        server.enqueue(.text("old"), .text("new", headers: ["Vary": "X-Kind"]))
         let (agent, request) = (agent(Self.age), request.header("X-Kind", "1"))
         #expect(try await agent.send(request) == "old")
         #expect(try await agent.response(for: request, cachePolicy: .reload).model == "new")
@@ -64,7 +38,7 @@ import Testing
     }
 
     @Test func aResponseWithoutVariantsReplacesThemAll() async throws {
-        respond(.text("old", headers: ["Vary": "X-Kind"]), .text("new"))
+        server.enqueue(.text("old", headers: ["Vary": "X-Kind"]), .text("new"))
         let (agent, request) = (agent(Self.age), request.header("X-Kind", "1"))
         #expect(try await agent.send(request) == "old")
         #expect(try await agent.response(for: request, cachePolicy: .reload).model == "new")
@@ -80,7 +54,7 @@ import Testing
     )
     func aValidationThatForbidsStoringRemovesTheStoredResponse(headers: HTTPHeaders) async throws {
         let validated: HTTPHeaders = headers.merging(["ETag": "\"1\""])
-        respond(
+        server.enqueue(
             .text("a", headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""]),
             .status(304, headers: validated),
             .text("b")
@@ -105,14 +79,13 @@ import Testing
             }
             func credentialScope(for context: RequestContext) -> String? { "" }
         }
-        respond(
+        server.enqueue(
             .text("a", headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""]),
             .status(304, headers: ["Cache-Control": "max-age=60", "Vary": "X-Kind"]),
             .text("b")
         )
-        var config = agent(.http).config
-        config.interceptors = [Changing()]
-        let agent = Agent(config: config)
+        let agent = agent(.http)
+        agent.config.interceptors = [Changing()]
         #expect(try await agent.send(request.tag("1")) == "a")
         clock.advance(by: 1)
         #expect(try await agent.send(request.tag("1")) == "a")
@@ -122,7 +95,7 @@ import Testing
 
     @Test func aHeadThatNamesOtherVariantsRemovesTheStoredResponse() async throws {
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
-        respond(
+        server.enqueue(
             .text("one", headers: headers),
             MockResponse(status: 200, headers: headers.merging(["Vary": "X-Kind", "Content-Length": "3"])),
             .text("two")
@@ -144,14 +117,14 @@ import Testing
         for start in stride(from: 0, to: count, by: 10_000) {
             headers.add("Vary", names[start..<min(count, start + 10_000)].joined(separator: ","))
         }
-        respond(.text("a", headers: headers))
+        server.enqueue(.text("a", headers: headers))
         let agent = agent(.http)
         #expect(try await agent.send(request) == "a")
         #expect(await agent.config.cache?.count == 0)
     }
 
     @Test func aNameThatIsNoTokenIsNotStored() async throws {
-        respond(.text("a", headers: ["Vary": ":variants", "Cache-Control": "max-age=60"]))
+        server.enqueue(.text("a", headers: ["Vary": ":variants", "Cache-Control": "max-age=60"]))
         let agent = agent(.http)
         #expect(try await agent.send(request) == "a")
         #expect(await agent.config.cache?.count == 0)
@@ -160,7 +133,7 @@ import Testing
     /// Only a field's own definition determines whether it is a list.
     @Test func valuesOfUnknownFieldsAreComparedAsTheyAreWritten() async throws {
         let headers: HTTPHeaders = ["Vary": "X-Columns", "Cache-Control": "max-age=60"]
-        respond(.text("three", headers: headers), .text("two", headers: headers))
+        server.enqueue(.text("three", headers: headers), .text("two", headers: headers))
         let agent = agent(.http)
         #expect(try await agent.send(request.header("X-Columns", "a,,b")) == "three")
         #expect(try await agent.send(request.header("X-Columns", "a,b")) == "two")
@@ -176,15 +149,11 @@ import Testing
             headers["Vary"] = vary[number]
             return headers
         }
-        respond(
-            .text("old", headers: headers(0)),
-            .text("new", headers: headers(1)),
-            .text("asked"),
-            holding: 0
-        )
+        let release = hold(.text("old", headers: headers(0)))
         let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
         async let old = agent.send(request)
-        await waitForChosen(1)
+        await server.waitForRequests(1)
+        server.enqueue(.text("new", headers: headers(1)), .text("asked"))
         clock.advance(by: 1)
         #expect(try await agent.send(request) == "new")
         release.signal()
@@ -197,19 +166,14 @@ import Testing
         arguments: [["Cache-Control": "max-age=600", "Vary": "X-Kind"], ["Cache-Control": "no-store"]] as [HTTPHeaders]
     )
     func aValidationUnderWayBringsNothingBack(headers: HTTPHeaders) async throws {
-        let validated: HTTPHeaders = ["Cache-Control": "max-age=600", "ETag": "\"1\""]
-        respond(
-            .text("old", headers: ["Cache-Control": "max-age=1", "ETag": "\"1\""]),
-            .status(304, headers: validated),
-            .text("new", headers: headers),
-            .text("asked"),
-            holding: 1
-        )
+        server.enqueue(.text("old", headers: ["Cache-Control": "max-age=1", "ETag": "\"1\""]))
+        let release = hold(.status(304, headers: ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
         let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
         #expect(try await agent.send(request) == "old")
         clock.advance(by: 5)
         async let validation = agent.send(request)
-        await waitForChosen(2)
+        await server.waitForRequests(2)
+        server.enqueue(.text("new", headers: headers), .text("asked"))
         clock.advance(by: 1)
         #expect(try await agent.response(for: request, cachePolicy: .reload).model == "new")
         clock.advance(by: 1)
@@ -221,7 +185,7 @@ import Testing
     /// Most servers send some `Vary` with everything.
     @Test(arguments: ["Accept-Encoding", "Origin"])
     func aVariantIsNotFoundAfterANewerResponseWithAnotherVary(vary: String) async throws {
-        respond(
+        server.enqueue(
             .text("old", headers: ["Cache-Control": "max-age=600", "Vary": "X-Kind, \(vary)"]),
             .text("new", headers: ["Cache-Control": "max-age=1", "Vary": vary]),
             .text("newest", headers: ["Cache-Control": "no-store", "Vary": vary]),

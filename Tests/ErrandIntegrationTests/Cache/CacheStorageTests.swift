@@ -11,14 +11,6 @@ import Testing
         GeneralRequest(path).cachePolicy(policy).expecting(String.self)
     }
 
-    private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
-    }
-
     private static func entryCount(in folder: CacheFolder) -> Int {
         folder.paths.count - folder.temporaryCount
     }
@@ -28,7 +20,7 @@ import Testing
         defer { server.stop() }
         let folder = try CacheFolder()
         let cache = ResponseCache(directory: folder.url)
-        let agent = Self.agent(server) { $0.cache = cache }
+        let agent = server.agent { $0.cache = cache }
         let request = Self.request().cacheStorage(.memoryOnly)
         #expect(try await agent.response(for: request).source.isFromCache == false)
         #expect(try await agent.response(for: request).source.isFromCache)
@@ -50,7 +42,7 @@ import Testing
         let server = try MockServer { _ in .text("image") }
         defer { server.stop() }
         let (standard, images) = (ResponseCache(disk: nil), ResponseCache(disk: nil))
-        let agent = Self.agent(server) {
+        let agent = server.agent {
             $0.cache = standard
             $0.namedCaches = ["images": images]
         }
@@ -70,7 +62,7 @@ import Testing
     @Test func anUnsafeRequestInvalidatesTheURLInAllCaches() async throws {
         let server = try MockServer { _ in .text("1") }
         defer { server.stop() }
-        let agent = Self.agent(server) {
+        let agent = server.agent {
             $0.cache = ResponseCache(disk: nil)
             $0.namedCaches = ["a": ResponseCache(disk: nil), "b": ResponseCache(disk: nil)]
         }

@@ -48,9 +48,8 @@ import Testing
         await cache.flush()
         store.slow(0.01)
         let fresh = ResponseCache(memory: nil, disk: store, patience: Self.patience)
-        var config = rig.agent(fresh, .reload).config
-        config.throttle = Throttle(maximumInTotal: 100)
-        let agent = Agent(config: config)
+        let agent = rig.agent(fresh, .reload)
+        agent.config.throttle = Throttle(maximumInTotal: 100)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
                 let request = GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", "new")

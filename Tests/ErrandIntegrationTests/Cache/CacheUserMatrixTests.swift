@@ -160,11 +160,7 @@ import Testing
             self.way = way
             cache = ResponseCache(disk: nil) { clock.now }
             var (agents, requests) = ([String: Agent](), [String: GeneralRequest<DefaultFormatter<String>>]())
-            var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-            config.environment = [:]
-            config.retryPolicy = .never
-            config.cache = cache
-            config.cachePolicy = policy
+            var config = server.agent(cache, policy).config
             switch way {
             case .urlFilter: config.urlFilters = [Filter()]
             case .jarBesideAppSession, .configTokenBesideAppSession:
@@ -252,10 +248,8 @@ import Testing
         let isOffline = Lock(false)
         let server = try MockServer { request in
             if isOffline.withLock({ $0 }) { return .status(503) }
-            let fields = request.headers.map(\.value).joined(separator: " ")
-            let shown = "\(request.target) \(request.text) \(fields)"
-            let user = ["alice", "bob"].first { shown.contains($0) } ?? ""
-            if shown.contains("-old") || request.headers["X-Ask"] != nil && user.isEmpty { return .status(401) }
+            let (user, isOld) = (request.user ?? "", request.headers["X-Session"]?.hasSuffix("-old") == true)
+            if isOld || request.headers["X-Ask"] != nil && user.isEmpty { return .status(401) }
             let headers: HTTPHeaders = [
                 "Cache-Control": "max-age=60, stale-while-revalidate=600", "ETag": "\"\(user)\"",
                 "Content-Type": "text/plain",

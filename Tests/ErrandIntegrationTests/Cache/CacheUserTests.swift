@@ -57,27 +57,19 @@ import Testing
         }
     }
 
-    private static func config(_ server: MockServer, _ policy: CachePolicy) -> NetworkConfig {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = ResponseCache(disk: nil)
-        config.cachePolicy = policy
-        return config
-    }
-
-    private static func config(
+    private static func agent(
         _ server: MockServer,
         _ policy: CachePolicy,
-        _ change: Change,
-        _ hook: Hook
-    ) -> NetworkConfig {
-        var config = config(server, policy)
-        switch hook {
-        case .adapter: config.adapters = [Adding(change: change)]
-        default: config.interceptors = [Inserting(change: change, hook: hook)]
+        _ change: (inout NetworkConfig) -> Void = { _ in }
+    ) -> Agent { server.agent(ResponseCache(disk: nil), policy, change) }
+
+    private static func agent(_ server: MockServer, _ policy: CachePolicy, _ change: Change, _ hook: Hook) -> Agent {
+        agent(server, policy) {
+            switch hook {
+            case .adapter: $0.adapters = [Adding(change: change)]
+            default: $0.interceptors = [Inserting(change: change, hook: hook)]
+            }
         }
-        return config
     }
 
     /// Responds with the user that a request shows, with some delay, so that sends overlap.
@@ -88,13 +80,8 @@ import Testing
     ) throws -> MockServer {
         try MockServer { request in
             hold.pass()
-            let fields = request.headers.map(\.value).joined(separator: " ")
-            let shown = "\(request.method) \(request.target) \(request.text) \(fields)".lowercased()
-            let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=60", "ETag": "\"1\""]
-            var response = MockResponse.text(user, status: status, headers: headers)
-            response.delay = delay
-            return response
+            return .text(request.user ?? "nobody", status: status, headers: headers).delayed(by: delay)
         }
     }
 
@@ -119,7 +106,7 @@ import Testing
             for policy in Self.policies {
                 for duplicates in [DuplicatePolicy.allow, .share] {
                     group.addTask {
-                        let agent = Agent(config: Self.config(server, policy, change, hook))
+                        let agent = Self.agent(server, policy, change, hook)
                         let request = Self.request(change, duplicates)
                         for step in 0..<2 {
                             async let alice = agent.send(request.tag("alice"))
@@ -153,17 +140,13 @@ import Testing
     func sessionAndVariantDoNotCoverChangesOfAHook(excuse: Excuse, hook: Hook) async throws {
         let server = try Self.server()
         for change in [Change.query, .authorization] {
-            var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)), change, hook)
+            let agent = Self.agent(server, .cacheElseNetwork(maxAge: .seconds(60)), change, hook)
             let plain = Self.request(change, .share)
             let request = excuse == .variant ? plain.cacheIdentity(CacheIdentity(variant: "en")) : plain
-            switch excuse {
-            case .login:
-                config.authentication = .session(AuthenticationSession(AppLogin(applies: true), credential: "a"))
-            case .loginElsewhere:
-                config.authentication = .session(AuthenticationSession(AppLogin(applies: false), credential: "a"))
-            case .variant: break
+            if excuse != .variant {
+                let login = AppLogin(applies: excuse == .login)
+                agent.config.authentication = .session(AuthenticationSession(login, credential: "a"))
             }
-            let agent = Agent(config: config)
             async let alice = agent.send(request.tag("alice"))
             async let bob = agent.send(request.tag("bob"))
             #expect(try await [alice, bob] == ["alice", "bob"], "\(change)")
@@ -186,10 +169,10 @@ import Testing
             if name == "X-User" { response.headers["Vary"] = name }
             return response
         }
-        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
-        config.secrets.headers = ["X-Other"]
-        config.adapters = [AddingField(name: name)]
-        let agent = Agent(config: config)
+        let agent = Self.agent(server, .cacheElseNetwork(maxAge: .seconds(60))) {
+            $0.secrets.headers = ["X-Other"]
+            $0.adapters = [AddingField(name: name)]
+        }
         let request = Self.request(.query, .share)
         async let alice = agent.send(request.tag("alice"))
         async let bob = agent.send(request.tag("bob"))
@@ -211,7 +194,7 @@ import Testing
         var (staff, customers) = (Service(id: "staff"), Service(id: "customers"))
         staff.authentication = .session(AuthenticationSession(AppLogin(applies: true), credential: "s"))
         customers.authentication = .session(AuthenticationSession(Customers(), credential: "c"))
-        let agent = Agent(config: Self.config(server, .cacheElseNetwork(maxAge: .seconds(60))))
+        let agent = Self.agent(server, .cacheElseNetwork(maxAge: .seconds(60)))
         let request = Self.request(.query, .allow)
         #expect(try await agent.send(request.service(staff)) == "staff")
         #expect(try await agent.send(request.service(customers)) == "c")
@@ -224,7 +207,7 @@ import Testing
                 ? MockResponse.status(404).delayed(by: .milliseconds(50))
                 : MockResponse.json(#"{"code": 0, "data": "inner"}"#).delayed(by: .milliseconds(50))
         }
-        let agent = Agent(config: Self.config(server, .networkOnly))
+        let agent = Self.agent(server, .networkOnly)
         let plain = GeneralRequest("/me").expecting(JSONValue.self).duplicatePolicy(.share)
         async let opened = agent.send(plain.filter(EnvelopeFilter(code: "code", message: "msg", data: "data")))
         async let whole = agent.send(plain)
@@ -242,7 +225,7 @@ import Testing
     @Test(arguments: Change.allCases, Hook.allCases)
     func failuresDoNotCrossUsers(change: Change, hook: Hook) async throws {
         let server = try Self.server(status: 403)
-        let agent = Agent(config: Self.config(server, .networkOnly, change, hook))
+        let agent = Self.agent(server, .networkOnly, change, hook)
         let request = Self.request(change, .share)
         @Sendable func body(_ user: String) async -> String? {
             do {
@@ -265,9 +248,9 @@ import Testing
     func adapterWithAScopeIsStoredAndSharedPerUser(change: Change) async throws {
         let hold = ResponseHold()
         let server = try Self.server(delay: .zero, hold: hold)
-        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
-        config.adapters = [Adding(change: change) { $0.tag }]
-        let agent = Agent(config: config)
+        let agent = Self.agent(server, .cacheElseNetwork(maxAge: .seconds(60))) {
+            $0.adapters = [Adding(change: change) { $0.tag }]
+        }
         hold.holdUntilWaiting(10, at: agent)
         let request = Self.request(change, .share)
         for _ in 0..<2 {
@@ -288,11 +271,11 @@ import Testing
     @Test func planAndMetricsShowWhyNothingIsStored() async throws {
         let server = try Self.server()
         let policy = CachePolicy.cacheElseNetwork(maxAge: .seconds(60))
-        let agent = Agent(config: Self.config(server, policy, .query, .adapter))
+        let agent = Self.agent(server, policy, .query, .adapter)
         let request = Self.request(.query, .allow).tag("alice")
         #expect(try await agent.plan(for: request).cache == .miss(.unknownScope))
         #expect(try await agent.response(for: request).metrics.cacheMiss == .unknownScope)
-        let other = Agent(config: Self.config(server, policy, .query, .interceptor))
+        let other = Self.agent(server, policy, .query, .interceptor)
         #expect(try await other.response(for: request).metrics.cacheMiss == .unknownScope)
     }
 
@@ -308,9 +291,9 @@ import Testing
             }
             func credentialScope(for context: RequestContext) -> String? { user.withLock { $0 } }
         }
-        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
-        config.adapters = [Current(user: user)]
-        let agent = Agent(config: config)
+        let agent = Self.agent(server, .cacheElseNetwork(maxAge: .seconds(60))) {
+            $0.adapters = [Current(user: user)]
+        }
         #expect(try await agent.send(Self.request(.query, .allow)) == "bob")
         user.withLock { $0 = "alice" }
         let key = try agent.cacheKey(for: Self.request(.query, .allow))

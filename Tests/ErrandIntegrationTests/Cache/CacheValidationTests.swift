@@ -9,22 +9,18 @@ import Testing
     private let request = GeneralRequest("/a").expecting(String.self)
     private let hasMoved = Lock(false)
 
-    private func agent(_ server: MockServer, filter: (any ResponseFilter)? = nil) -> Agent {
-        Agent(
-            config: NetworkConfig(
-                baseURL: BaseURL(server.baseURL),
-                filter: filter,
-                retryPolicy: .never,
-                cachePolicy: .http,
-                cache: ResponseCache(disk: nil)
-            )
-        )
+    private let server: MockServer
+
+    init() throws { server = try MockServer() }
+
+    private func agent(filter: (any ResponseFilter)? = nil) -> Agent {
+        server.agent(ResponseCache(disk: nil)) { $0.filter = filter }
     }
 
     /// `/a` and `/b` have the same version, and `/a` redirects to `/b` once it has moved.
-    private func movingServer(_ cacheControl: String) throws -> MockServer {
+    private func serve(_ cacheControl: String) {
         let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": cacheControl]
-        return try MockServer { [hasMoved] request in
+        server.on(.get, "*") { [hasMoved] request in
             if request.path == "/a", hasMoved.withLock({ $0 }) { return .redirect(to: "/b", status: 302) }
             if request.headers["If-None-Match"] == "\"1\"" { return .status(304, headers: fields) }
             return .text("body of \(request.path)", headers: fields)
@@ -32,16 +28,15 @@ import Testing
     }
 
     /// Seeds the response of `/a`, as an older version of a program would have stored it.
-    private func seed(_ body: String, _ agent: Agent, _ server: MockServer, for request: some Request) throws {
+    private func seed(_ body: String, _ agent: Agent, for request: some Request) throws {
         let fields: HTTPHeaders = ["ETag": "\"1\"", "Content-Type": "application/json", "Cache-Control": "no-cache"]
         let url = server.baseURL.appending(path: "a")
         try agent.store(RawResponse(headers: fields, body: Data(body.utf8), url: url), for: request)
     }
 
     @Test func aRedirectedValidationDoesNotConfirmAnotherResource() async throws {
-        let server = try movingServer("no-cache")
-        defer { server.stop() }
-        let agent = agent(server)
+        serve("no-cache")
+        let agent = agent()
         #expect(try await agent.send(request) == "body of /a")
         hasMoved.withLock { $0 = true }
         for _ in 0..<2 { #expect(try await agent.send(request) == "body of /b") }
@@ -51,9 +46,8 @@ import Testing
     }
 
     @Test func aRedirectedRevalidationInTheBackgroundDoesNotKeepTheOldBody() async throws {
-        let server = try movingServer("max-age=0, stale-while-revalidate=600")
-        defer { server.stop() }
-        let agent = agent(server)
+        serve("max-age=0, stale-while-revalidate=600")
+        let agent = agent()
         #expect(try await agent.send(request) == "body of /a")
         hasMoved.withLock { $0 = true }
         _ = try await agent.send(request)
@@ -62,13 +56,12 @@ import Testing
     }
 
     @Test func aValidatedResponseThatCannotBeDecodedIsRequestedAgain() async throws {
-        let server = try MockServer { request in
+        server.on(.get, "/a") { request in
             let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
             return request.headers["If-None-Match"] == nil ? .json("7", headers: fields) : .status(304, headers: fields)
         }
-        defer { server.stop() }
-        let (agent, request) = (agent(server), GeneralRequest("/a").expecting(Int.self))
-        try seed(#""of an older version""#, agent, server, for: request)
+        let (agent, request) = (agent(), GeneralRequest("/a").expecting(Int.self))
+        try seed(#""of an older version""#, agent, for: request)
         #expect(try await agent.send(request) == 7)
         #expect(server.requestCount == 2)
         // The new one is stored, and validated from now on.
@@ -86,28 +79,26 @@ import Testing
     }
 
     @Test func aValidatedResponseThatItsFilterRejectsIsRequestedAgain() async throws {
-        let server = try MockServer { request in
+        server.on(.get, "/a") { request in
             let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
             return request.headers["If-None-Match"] == nil
                 ? .text("new", headers: fields) : .status(304, headers: fields)
         }
-        defer { server.stop() }
-        let agent = agent(server, filter: Strict())
-        try seed("old", agent, server, for: request)
+        let agent = agent(filter: Strict())
+        try seed("old", agent, for: request)
         for _ in 0..<2 { #expect(try await agent.send(request) == "new") }
     }
 
     @Test func subscriberOfARevalidationGetsItsOwnResponse() async throws {
         let hold = ResponseHold()
-        let server = try MockServer { request in
+        server.on(.get, "/a") { request in
             let fields: HTTPHeaders = ["ETag": "\"2\"", "Cache-Control": "no-cache"]
             guard request.headers["If-None-Match"] != nil else { return .text("new", headers: fields) }
             hold.pass()
             return .status(304, headers: fields)
         }
-        defer { server.stop() }
-        let (agent, shared) = (agent(server), request.duplicatePolicy(.share))
-        try seed("old", agent, server, for: shared)
+        let (agent, shared) = (agent(), request.duplicatePolicy(.share))
+        try seed("old", agent, for: shared)
         hold.holdUntilWaiting(2, at: agent)
         async let first = agent.send(shared)
         while server.requestCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
@@ -132,11 +123,10 @@ import Testing
 
     /// On a thread of its own, because the veto blocks.
     @Test(.ownThread) func hitIsNotStoredAgainAfterTheCacheIsCleared() async throws {
-        let server = try MockServer { _ in .text("of a user") }
-        defer { server.stop() }
+        server.on(.get, "/a", .text("of a user"))
         let folder = try CacheFolder()
         let cache = ResponseCache(directory: folder.url)
-        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(server.baseURL), cache: cache))
+        let agent = server.agent(cache)
         let stale = CachePolicy.staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(100))
         _ = try await agent.send(Vetoing(cachePolicy: stale))
         _ = try await agent.send(Vetoing(cachePolicy: stale))

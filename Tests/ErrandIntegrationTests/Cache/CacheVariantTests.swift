@@ -29,17 +29,8 @@ import Testing
     }
 
     private func agent(memory: MemoryStore? = MemoryStore(), disk: Bool = true) -> Agent {
-        let clock = clock
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cachePolicy = .http
-        config.cache = ResponseCache(
-            memory: memory,
-            disk: disk ? DiskStore(directory: folder.url) : nil,
-            patience: 600_000
-        ) { clock.now }
-        return Agent(config: config)
+        let (clock, disk) = (clock, disk ? DiskStore(directory: folder.url) : nil)
+        return server.agent(ResponseCache(memory: memory, disk: disk, patience: 600_000) { clock.now })
     }
 
     private let get = GeneralRequest("/x").expecting(String.self)

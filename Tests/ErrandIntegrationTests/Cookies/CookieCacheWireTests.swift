@@ -13,17 +13,13 @@ struct CookieCacheWireTests {
     private let slow = DispatchSemaphore(value: 0)
 
     init() throws {
-        let slow = slow
-        server = try MockServer { request in
-            let user = request.headers["Cookie"] ?? "nobody"
-            switch request.path {
-            case "/redirect": return .redirect(to: "/me", status: 302)
-            case "/visit": return .text(user, headers: ["Set-Cookie": "visit=1; Path=/"])
-            case "/slow":
-                if user.contains("alice") { slow.wait() }
-                return .text(user)
-            default: return .text(user)
-            }
+        server = try MockServer { .text($0.headers["Cookie"] ?? "nobody") }
+        server.on(.get, "/redirect", .redirect(to: "/me"))
+        server.on(.get, "/visit") { .text($0.headers["Cookie"] ?? "", headers: ["Set-Cookie": "visit=1; Path=/"]) }
+        server.on(.get, "/slow") { [slow] request in
+            let user = request.headers["Cookie"] ?? ""
+            if user.contains("alice") { slow.wait() }
+            return .text(user)
         }
     }
 
@@ -34,12 +30,10 @@ struct CookieCacheWireTests {
     }
 
     private func agent(_ jar: CookieJar, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.interceptors = [jar]
-        (config.cache, config.cachePolicy) = (cache, .cacheElseNetwork(maxAge: .seconds(600)))
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
+        server.agent(cache, .cacheElseNetwork(maxAge: .seconds(600))) {
+            $0.interceptors = [jar]
+            change(&$0)
+        }
     }
 
     private func get(_ agent: Agent, _ path: String = "/me") async throws -> Response<String> {
@@ -47,14 +41,12 @@ struct CookieCacheWireTests {
     }
 
     @Test func sameCookiesUseTheStoredResponse() async throws {
-        defer { server.stop() }
         let agent = agent(jar("alice"))
         for _ in 0..<3 { #expect(try await get(agent).model == "sid=alice") }
         #expect(server.requestCount == 1)
     }
 
     @Test func changedCookiesDoNotUseIt() async throws {
-        defer { server.stop() }
         let jar = jar("alice")
         let agent = agent(jar)
         #expect(try await get(agent).model == "sid=alice")
@@ -69,13 +61,11 @@ struct CookieCacheWireTests {
 
     @Test(arguments: ["alice", nil])
     func twoJarsNeverUseTheSameResponse(user: String?) async throws {
-        defer { server.stop() }
         for _ in 0..<2 { #expect(try await get(agent(jar(user))).source.isFromCache == false) }
         #expect(server.requestCount == 2)
     }
 
     @Test func agentWithoutAJarUsesNoneOfItsResponses() async throws {
-        defer { server.stop() }
         #expect(try await get(agent(jar(nil))).model == "nobody")
         let other = agent(jar(nil)) { $0.interceptors = [] }
         #expect(try await get(other).source.isFromCache == false)
@@ -90,7 +80,6 @@ struct CookieCacheWireTests {
             }
             func credentialScope(for context: RequestContext) -> String? { "" }
         }
-        defer { server.stop() }
         let jar = jar("alice")
         let switching = agent(jar) { $0.adapters = [SigningIn(jar: jar, url: server.baseURL)] }
         let first = try await get(switching)
@@ -100,7 +89,6 @@ struct CookieCacheWireTests {
     }
 
     @Test func responseThatARedirectLedToIsNotStored() async throws {
-        defer { server.stop() }
         let jar = jar("alice")
         let agent = agent(jar)
         #expect(try await get(agent, "/redirect").model == "sid=alice")
@@ -109,7 +97,6 @@ struct CookieCacheWireTests {
     }
 
     @Test func responseThatSetsACookieIsStoredForTheCookiesBefore() async throws {
-        defer { server.stop() }
         let jar = jar("alice")
         let agent = agent(jar)
         #expect(try await get(agent, "/visit").model == "sid=alice")
@@ -120,7 +107,6 @@ struct CookieCacheWireTests {
     }
 
     @Test func ownFieldOfARequestKeepsItsResponseFromBeingStored() async throws {
-        defer { server.stop() }
         let agent = agent(jar("alice"))
         let request = GeneralRequest("/me").headers(["Cookie": "sid=carol"]).expecting(String.self)
         for _ in 0..<2 { #expect(try await agent.send(request) == "sid=carol") }
@@ -134,7 +120,6 @@ struct CookieCacheWireTests {
     }
 
     @Test func sendsWithChangedCookiesShareNoRequest() async throws {
-        defer { server.stop() }
         let jar = jar("alice")
         let admitted = Lock(0)
         let agent = agent(jar) {
@@ -156,7 +141,6 @@ struct CookieCacheWireTests {
     }
 
     @Test func varyOfCookieIsComparedByTheJar() async throws {
-        defer { server.stop() }
         server.on(.get, "/vary") { request in
             .text(request.headers["Cookie"] ?? "", headers: ["Vary": "Cookie", "Cache-Control": "max-age=60"])
         }

@@ -221,11 +221,8 @@ struct CookieFileTests {
         let cache = ResponseCache(disk: nil)
         func get() async throws -> Bool {
             let jar = jar()
-            var config = NetworkConfig(baseURL: server.baseURL)
-            config.interceptors = [jar]
-            (config.cache, config.cachePolicy) = (cache, .cacheElseNetwork(maxAge: .seconds(600)))
-            let request = GeneralRequest("/").expecting(Int.self)
-            let response = try await Agent(config: config).response(for: request)
+            let agent = server.agent(cache, .cacheElseNetwork(maxAge: .seconds(600))) { $0.interceptors = [jar] }
+            let response = try await agent.response(for: GeneralRequest("/").expecting(Int.self))
             jar.flush()
             return response.source.isFromCache
         }

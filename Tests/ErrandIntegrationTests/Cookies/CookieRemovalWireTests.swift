@@ -13,18 +13,16 @@ struct CookieRemovalWireTests {
     init() throws { server = try MockServer { _ in .json("1") } }
 
     private func agent(_ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.interceptors = [jar]
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
+        server.agent {
+            $0.interceptors = [jar]
+            change(&$0)
+        }
     }
 
     /// The paths and the cookies of all requests.
     private var sent: [String] { server.requests.map { "\($0.path) \($0.headers["Cookie"] ?? "-")" } }
 
     @Test func removedCookiesAreNotSent() async throws {
-        defer { server.stop() }
         for name in ["a", "b", "c"] { jar.set("\(name)=1; Path=/", from: server.baseURL) }
         jar.removeAll { $0.name == "b" }
         _ = try await agent().get("/") as Int
@@ -44,7 +42,6 @@ struct CookieRemovalWireTests {
     }
 
     @Test(arguments: [true, false]) func aRequestThatWaitedIsNotSentForTheNextUser(isCached: Bool) async throws {
-        defer { server.stop() }
         let (began, goes) = (Lock(false), Lock(false))
         let agent = agent {
             $0.adapters = [Waiting(began: began, goes: goes)]
@@ -65,7 +62,6 @@ struct CookieRemovalWireTests {
     }
 
     @Test func aRequestWithoutCookiesOutlivesARemoval() async throws {
-        defer { server.stop() }
         let (began, goes) = (Lock(false), Lock(false))
         let agent = agent { $0.adapters = [Waiting(began: began, goes: goes)] }
         jar.set("sid=ada; Path=/account", from: server.baseURL)
@@ -80,16 +76,13 @@ struct CookieRemovalWireTests {
     /// The user has signed out meanwhile.
     @Test(arguments: [true, false]) func aResponseFromBeforeARemovalSetsNoCookie(removesAll: Bool) async throws {
         let (arrived, goes) = (Lock(false), Lock(false))
-        let server = try MockServer { _ in
+        server.on(.get, "/") { _ in
             arrived.withLock { $0 = true }
             while !goes.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
             return .text("late", headers: ["Set-Cookie": "sid=ada; Path=/"])
         }
-        defer { server.stop() }
         jar.set("sid=ada; Path=/", from: server.baseURL)
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.interceptors = [jar]
-        let agent = Agent(config: config)
+        let agent = agent()
         async let response = agent.send(GeneralRequest("/").expecting(String.self))
         while !arrived.withLock({ $0 }) { await Task.yield() }
         if removesAll { jar.removeAll() } else { jar.removeAll { $0.name == "sid" } }

@@ -8,18 +8,26 @@ import Testing
 /// A body between the event loop and its reader.
 @Suite(.limit(seconds: 30))
 struct CurlBodyTests {
-    @Test func aPausedBodyContinuesWhateverArrivesAfterThePause() async throws {
-        let resumes = AsyncStream<Void>.makeStream()
-        let body = CurlBody(
+    private static func body(
+        codings: [String] = [],
+        marksEnd: Bool = false,
+        onResume: @escaping @Sendable () -> Void = {}
+    ) -> CurlBody {
+        CurlBody(
             beginning: Data(),
             decoder: nil,
-            codings: [],
-            marksEnd: false,
+            codings: codings,
+            marksEnd: marksEnd,
             receivedByteCount: 0,
             limits: BodyLimits(TransportOptions()),
-            onResume: { resumes.continuation.yield() },
+            onResume: onResume,
             onCancel: {}
         )
+    }
+
+    @Test func aPausedBodyContinuesWhateverArrivesAfterThePause() async throws {
+        let resumes = AsyncStream<Void>.makeStream()
+        let body = Self.body { resumes.continuation.yield() }
         let chunk = Data(count: CurlBody.pauseLevel / 4)
         #expect((0..<4).map { _ in body.append(chunk) } == [false, false, false, true])
         // Below the level at which a pause begins, and above the level at which it ends.
@@ -34,16 +42,7 @@ struct CurlBodyTests {
     }
 
     @Test func chunksOfOneByteAreJoined() async throws {
-        let body = CurlBody(
-            beginning: Data(),
-            decoder: nil,
-            codings: [],
-            marksEnd: false,
-            receivedByteCount: 0,
-            limits: BodyLimits(TransportOptions()),
-            onResume: {},
-            onCancel: {}
-        )
+        let body = Self.body()
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
         for byte in bytes { _ = body.append(Data([byte])) }
         body.finish(throwing: nil)
@@ -67,16 +66,7 @@ struct CurlBodyTests {
     }
 
     private static func encoded(_ data: Data, marksEnd: Bool = false) -> CurlBody {
-        let body = CurlBody(
-            beginning: Data(),
-            decoder: nil,
-            codings: ["gzip"],
-            marksEnd: marksEnd,
-            receivedByteCount: 0,
-            limits: BodyLimits(TransportOptions()),
-            onResume: {},
-            onCancel: {}
-        )
+        let body = body(codings: ["gzip"], marksEnd: marksEnd)
         _ = body.append(data)
         return body
     }

@@ -41,9 +41,8 @@ struct CurlTLSEndTests {
     }
 
     private func agent(acceptsMissing: Bool = false) throws -> Agent {
-        var config = NetworkConfig()
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
-        config.cache = ResponseCache(memory: MemoryStore(), disk: nil)
+        let cache = ResponseCache(memory: MemoryStore(), disk: nil)
+        let config = NetworkConfig(retryPolicy: RetryPolicy(maximumAttempts: 3, baseDelay: .zero), cache: cache)
         let transport = try CurlTransport.make {
             $0.trust = .file(path: folder.appending(path: "ca.pem").path)
             ($0.proxy, $0.acceptsMissingCloseNotify) = (.none, acceptsMissing)

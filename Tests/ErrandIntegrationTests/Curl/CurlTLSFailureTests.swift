@@ -74,8 +74,7 @@ struct CurlTLSFailureTests {
             else { return }
             $0.clientCertificate = .init(certificate: certificate, key: key)
         }
-        var config = NetworkConfig()
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
+        let config = NetworkConfig(retryPolicy: RetryPolicy(maximumAttempts: 3, baseDelay: .zero))
         let agent = Agent(config: config, transport: transport)
         let url = try failures.servers.url(server).absoluteString
         var reasons: Set<NetworkError.Reason> = []

@@ -146,8 +146,7 @@ struct CurlTransportTests {
         }
         defer { server.stop() }
         let jar = CookieJar()
-        var config = NetworkConfig(baseURL: server.url)
-        config.interceptors = [jar]
+        let config = NetworkConfig(baseURL: BaseURL(server.url), interceptors: [jar])
         _ = try await Agent(config: config, transport: CurlTransport()).send(GeneralRequest("/"))
         #expect(jar.cookies.map { "\($0.name)=\($0.value)" } == ["name=Doe, id=7", "b=2"])
     }

@@ -41,9 +41,8 @@ import Testing
             case .both: missing.acceptance(accepting).filter(Recovering())
             case .interceptor: missing
             }
-        var config = host.agent().config
-        if way == .interceptor { config.interceptors = [Replacing()] }
-        return try await Agent(config: config).download(request, to: host.file("a"))
+        let agent = host.agent { if way == .interceptor { $0.interceptors = [Replacing()] } }
+        return try await agent.download(request, to: host.file("a"))
     }
 
     @Test(arguments: Way.allCases) func anErrorResponseThatBecomesAFileIsComplete(way: Way) async throws {
@@ -101,15 +100,7 @@ import Testing
 
     @Test func theLimitIncludesTheBytesOfEarlierCalls() async throws {
         let content = host.content
-        host.server.on(.get, "/chunked") { request in
-            let fields: HTTPHeaders = ["ETag": "\"c\""]
-            guard let start = request.headers["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
-                return .data(content, headers: fields).chunked(10_000)
-            }
-            let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
-            return .data(content[start...], status: 206, headers: fields.merging(["Content-Range": range]))
-                .chunked(10_000)
-        }
+        host.server.on(.get, "/chunked") { .content(content, for: $0, ["ETag": "\"c\""]).chunked(10_000) }
         let request = GeneralRequest("/chunked").limits(Limits(maximumBodySize: 200_000))
         for _ in 0..<3 {
             let error = await #expect(throws: NetworkError.self) {
@@ -121,8 +112,7 @@ import Testing
 
     @Test(arguments: [150_000, 250_000]) func aPartOfMoreThanTheLimitIsNotContinued(limit: Int) async throws {
         let get = GeneralRequest("/big.bin")
-        host.set { $0.cuts = [.closed(200_000)] }
-        await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: host.file("a")) }
+        await host.cut(get, after: 200_000)
         let error = await #expect(throws: NetworkError.self) {
             let request = get.limits(Limits(maximumBodySize: limit))
             return try await host.agent().download(request, to: host.file("a"))

@@ -21,9 +21,9 @@ private let limit = Duration.seconds(300 + 3 * max(0, rounds - 32))
         let seed = UInt64.random(in: .min ... .max)
         print("download cuts: seed \(seed)")
         var random = SplitMix(state: seed)
-        let agent = agent(timeout: .seconds(30))
+        let agent = host.agent { $0.limits.timeout = .seconds(30) }
         // Only stalled ones wait for it.
-        let impatient = self.agent(timeout: .seconds(3))
+        let impatient = host.agent { $0.limits.timeout = .seconds(3) }
         for round in 0..<rounds * 3 / 4 {
             let kind = round % 3
             // Up to three cuts, so that what was continued is continued again.
@@ -78,14 +78,6 @@ private let limit = Duration.seconds(300 + 3 * max(0, rounds - 32))
             (sent, kept) = (sent + wanted, kept + left)
         }
         print("\(rounds / 4) kills, \(kept) bytes kept of \(sent)")
-    }
-
-    private func agent(timeout: Duration) -> Agent {
-        var config = NetworkConfig(baseURL: host.server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.limits.timeout = timeout
-        return Agent(config: config)
     }
 
     private var partSize: Int {

@@ -363,23 +363,3 @@ import Testing
         #expect(await reason(of: host.file("a")).contains("do not allow it"))
     }
 }
-
-/// A file system of 1 MiB in memory.
-private enum Mount {
-    static func small(_ path: String) -> Bool {
-        run("/bin/mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", path])
-    }
-
-    static func unmount(_ path: String) { _ = run("/bin/umount", ["-l", path]) }
-
-    private static func run(_ program: String, _ arguments: [String]) -> Bool {
-        guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: program) else { return false }
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        do { try process.run() } catch { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }
-}

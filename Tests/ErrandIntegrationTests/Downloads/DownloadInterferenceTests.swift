@@ -48,18 +48,6 @@ import Testing
         #expect(host.data("a") == host.content && host.names == ["a"])
     }
 
-    private func cut(_ target: URL, _ place: Int = 100_000) async {
-        host.set { $0.cuts = [.closed(place)] }
-        await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: target) }
-    }
-
-    private func changeRecord(_ name: String, _ member: String, to value: Any) throws {
-        let data = try #require(host.data(name))
-        var record = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
-        record[member] = value
-        try JSONSerialization.data(withJSONObject: record).write(to: host.file(name))
-    }
-
     // MARK: While it runs
 
     @Test func anotherFileInPlaceOfThePartIsNotMovedToTheTarget() async throws {
@@ -129,10 +117,10 @@ import Testing
     @Test func aRecordNamesNoFileOutsideTheFolder() async throws {
         let inner = host.file("inner")
         try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
-        await cut(inner)
+        await host.cut(get, to: inner)
         let names = try FileManager.default.contentsOfDirectory(atPath: inner.path)
         let record = try #require(names.first { $0.hasSuffix(".json") })
-        try changeRecord("inner/" + record, "fileName", to: "../escape")
+        try host.changeRecord("inner/" + record) { $0["fileName"] = "../escape" }
         try await host.agent().download(get, to: inner)
         #expect(host.names == ["inner"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: inner.path) == ["big.bin"])
@@ -140,7 +128,7 @@ import Testing
 
     @Test func aRecordOfAnotherUserIsNotRead() async throws {
         guard geteuid() == 0 else { return }
-        await cut(host.file("a"))
+        await host.cut(get)
         #expect(chown(host.file("a.part.json").path, 12_345, 12_345) == 0)
         let file = try await host.agent().download(get, to: host.file("a"))
         #expect(file.resumedByteCount == 0 && host.data("a") == host.content)
@@ -157,20 +145,20 @@ import Testing
 
     @Test(arguments: ["\"1\r\nX-Evil: 1\"", "\"1\"\r\nX-Evil: 1", "W/\"1\"", "yesterday", ""])
     func aRecordWhoseValidatorCannotBeSentIsNotUsed(validator: String) async throws {
-        await cut(host.file("a"))
-        try changeRecord("a.part.json", "validator", to: validator)
+        await host.cut(get)
+        try host.changeRecord { $0["validator"] = validator }
         let file = try await host.agent().download(get, to: host.file("a"))
         #expect(file.resumedByteCount == 0)
         #expect(host.data("a") == host.content && host.names == ["a"])
     }
 
     @Test func theBytesOfAPartAreReadWithoutHoldingUpTheEnd() async throws {
-        await cut(host.file("a"))
+        await host.cut(get)
         // Reading that much takes many seconds.
         let file = try FileHandle(forWritingTo: host.file("a.part"))
         try file.truncate(atOffset: 4 << 30)
         try file.close()
-        try changeRecord("a.part.json", "length", to: 5 << 30)
+        try host.changeRecord { $0["length"] = Int(5 << 30) }
         let options = DownloadOptions(sha256: SHA256.hexadecimal(host.content))
         let (agent, target, get) = (host.agent(), host.file("a"), get)
         let task = Task { try await agent.download(get, to: target, options: options) }

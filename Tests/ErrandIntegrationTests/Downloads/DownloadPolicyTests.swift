@@ -11,21 +11,6 @@ import Testing
 
     init() throws { host = try DownloadServer() }
 
-    private func config(_ change: (inout NetworkConfig) -> Void = { _ in }) -> NetworkConfig {
-        var config = NetworkConfig(baseURL: host.server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        change(&config)
-        return config
-    }
-
-    private func cut(_ request: GeneralRequest<JSONValueFormatter>? = nil, by agent: Agent? = nil) async {
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) {
-            try await (agent ?? host.agent()).download(request ?? get, to: host.file("a"))
-        }
-    }
-
     /// Applies a closure to each attempt.
     private struct Hook: Interceptor {
         let body: @Sendable (OutgoingRequest, AttemptChain) async throws -> RawResponse
@@ -44,7 +29,7 @@ import Testing
 
     private func agent(
         _ hook: @escaping @Sendable (OutgoingRequest, AttemptChain) async throws -> RawResponse
-    ) -> Agent { Agent(config: config { $0.interceptors = [Hook(body: hook)] }) }
+    ) -> Agent { host.agent { $0.interceptors = [Hook(body: hook)] } }
 
     private static let repeating: @Sendable (OutgoingRequest, AttemptChain) async throws -> RawResponse = {
         request,
@@ -57,10 +42,10 @@ import Testing
     @Test func aRequestThatAcceptsOnlyStatus200IsContinued() async throws {
         let request = get.acceptance(Acceptance(statusCodes: 200..<201, contentTypes: ["application/octet-stream"]))
         host.set { $0.headers["Content-Type"] = "application/octet-stream" }
-        await cut()
+        await host.cut(get)
         let file = try await host.agent().download(request, to: host.file("a"))
         #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content)
-        await cut()
+        await host.cut(get)
         try host.content.write(to: host.file("a.part"))
         // The content of a status 416 is no part of the file, whatever its type.
         let confirmed = try await host.agent().download(request, to: host.file("a"))
@@ -69,7 +54,7 @@ import Testing
 
     @Test func aPartOfATypeThatIsNotAcceptedIsNotAppended() async throws {
         let request = get.acceptance(Acceptance(contentTypes: ["application/octet-stream"]))
-        await cut()
+        await host.cut(get)
         host.set { $0.headers["Content-Type"] = "text/html" }
         let error = await #expect(throws: NetworkError.self) {
             try await host.agent().download(request, to: host.file("a"))
@@ -81,14 +66,14 @@ import Testing
     // MARK: Interceptors
 
     @Test func anInterceptorThatRepeatsAnInterruptedPartDoesNotAppendItTwice() async throws {
-        await cut(by: passing)
+        await host.cut(get, by: passing)
         host.set { $0.cuts = [.closed(50_000)] }
         try await agent(Self.repeating).download(get, to: host.file("a"))
         #expect(host.data("a") == host.content && host.names == ["a"])
     }
 
     @Test func anInterceptorThatRepeatsARefusedRangeStoresNoErrorResponse() async throws {
-        await cut(by: passing)
+        await host.cut(get, by: passing)
         host.set {
             ($0.content, $0.validator, $0.habit) = (
                 DownloadServer.content(50_000, 5), ["ETag": "\"2\""], .ignoresIfRange
@@ -100,7 +85,7 @@ import Testing
 
     @Test func anInterceptorWithItsOwnErrorsDoesNotHideThatThePartIsOutdated() async throws {
         struct Own: Error {}
-        await cut(by: passing)
+        await host.cut(get, by: passing)
         host.set { ($0.content, $0.validator, $0.habit) = (DownloadServer.content(250_000, 5), [:], .ignoresIfRange) }
         let agent = agent { request, next in
             do { return try await next(request) } catch { throw Own() }
@@ -130,7 +115,7 @@ import Testing
         // Without a declared length, nothing shows that the empty body in memory is not all.
         let fields: HTTPHeaders = ["Cache-Control": "max-age=600", "ETag": "\"1\""]
         host.server.on(.get, "/big.bin", .data(host.content, headers: fields).chunked(10_000))
-        let agent = Agent(config: config { $0.cache = ResponseCache(disk: nil) })
+        let agent = host.agent { $0.cache = ResponseCache(disk: nil) }
         for policy in [CachePolicy.http, .cacheElseNetwork(maxAge: .seconds(600))] {
             let download = get.downloading(to: host.file("a")).cachePolicy(policy)
             for _ in 0..<2 { #expect(try await agent.send(download).byteCount == 300_000) }
@@ -167,16 +152,12 @@ import Testing
     @Test func aMirrorContinuesWhatItHasSent() async throws {
         let closed = try MockServer()
         closed.stop()
-        let config = config { [url = host.server.baseURL] in
+        let agent = host.agent {
             $0.cdnURL = BaseURL(closed.baseURL)
-            $0.cdnFallbacks = [BaseURL(url)]
+            $0.cdnFallbacks = [BaseURL(host.server.baseURL)]
         }
-        let request = get.usingCDN()
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) {
-            try await Agent(config: config).download(request, to: host.file("a"))
-        }
-        let file = try await Agent(config: config).download(request, to: host.file("a"))
+        await host.cut(get.usingCDN(), by: agent)
+        let file = try await agent.download(get.usingCDN(), to: host.file("a"))
         #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content && host.names == ["a"])
     }
 
@@ -184,12 +165,12 @@ import Testing
         let target = Lock("/get?v=1&X-Amz-Date=20261122T100000Z&X-Amz-Signature=one")
         host.server.on(.get, "/latest") { _ in .redirect(to: target.withLock { $0 }) }
         let latest = GeneralRequest("/latest")
-        await cut(latest)
+        await host.cut(latest)
         // A new signature is of the same content.
         target.withLock { $0 = "/get?v=1&X-Amz-Date=20261122T100500Z&X-Amz-Signature=two" }
         #expect(try await host.agent().download(latest, to: host.file("a")).resumedByteCount == 100_000)
         #expect(host.data("a") == host.content)
-        await cut(latest)
+        await host.cut(latest)
         target.withLock { $0 = "/get?v=2&X-Amz-Date=20261122T100500Z&X-Amz-Signature=two" }
         host.set { $0.content = DownloadServer.content(300_000, 8) }
         #expect(try await host.agent().download(latest, to: host.file("a")).resumedByteCount == 0)
@@ -198,7 +179,7 @@ import Testing
 
     @Test func aRedirectedPostLeavesNothing() async throws {
         host.server.on(.post, "/new", .redirect(to: "/big.bin", status: 303))
-        await cut(GeneralRequest("/new").method(.post))
+        await host.cut(GeneralRequest("/new").method(.post))
         #expect(host.names.isEmpty)
     }
 
@@ -209,7 +190,7 @@ import Testing
             $0.validator = ["Last-Modified": "Sun, 22 Nov 2026 10:00:00 GMT"]
             $0.headers["Vary"] = "Accept-Encoding, Accept-Language"
         }
-        await cut(get.header("Accept-Language", "de"))
+        await host.cut(get.header("Accept-Language", "de"))
         host.set { $0.content = DownloadServer.content(300_000, 8) }
         let file = try await host.agent().download(get.header("Accept-Language", "fr"), to: host.file("a"))
         #expect(file.resumedByteCount == 0 && host.data("a") == host.content)
@@ -248,7 +229,7 @@ import Testing
     }
 
     @Test func aPartOfAContentOfAnotherLengthThanExpectedIsRemoved() async throws {
-        await cut()
+        await host.cut(get)
         let error = await #expect(throws: NetworkError.self) {
             try await host.agent().download(get, to: host.file("a"), options: DownloadOptions(byteCount: 299_999))
         }
@@ -314,8 +295,7 @@ import Testing
     }
 
     @Test func bytesBeyondTheDeclaredPartAreNotAppended() async throws {
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: host.file("a")) }
+        await host.cut(get)
         let (all, length) = (host.content, host.content.count)
         host.server.on(.get, "/big.bin") { _ in
             let fields: HTTPHeaders = ["ETag": "\"1\"", "Content-Range": "bytes 100000-149999/\(length)"]

@@ -11,14 +11,6 @@ import Testing
 
     init() throws { host = try DownloadServer() }
 
-    /// Downloads until a cut after 100,000 bytes.
-    private func cut(_ request: GeneralRequest<JSONValueFormatter>? = nil) async {
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) {
-            try await host.agent().download(request ?? get, to: host.file("a"))
-        }
-    }
-
     @discardableResult
     private func finish(_ request: GeneralRequest<JSONValueFormatter>? = nil) async throws -> DownloadedFile {
         let file = try await host.agent().download(request ?? get, to: host.file("a"))
@@ -41,10 +33,7 @@ import Testing
         defer { first.stop() }
         first.on(.get, "/latest", .redirect(to: host.server.baseURL.appending(path: "big.bin").absoluteString))
         let latest = GeneralRequest(first.baseURL.appending(path: "latest").absoluteString)
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) {
-            try await host.agent().download(latest, to: host.file("a"))
-        }
+        await host.cut(latest)
         let file = try await host.agent().download(latest, to: host.file("a"))
         #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content)
         #expect(host.ranges == [nil, "bytes=100000-"])
@@ -57,14 +46,14 @@ import Testing
         "file=/%3Fcode%3D",
     ])
     func aURLThatDiffersBehindANestedSecretIsAnotherContent(query: String) async throws {
-        await cut(GeneralRequest("/big.bin?\(query)A"))
+        await host.cut(GeneralRequest("/big.bin?\(query)A"))
         host.set { ($0.content, $0.cuts) = (DownloadServer.content(300_000, 9), []) }
         #expect(try await finish(GeneralRequest("/big.bin?\(query)B")).resumedByteCount == 0)
     }
 
     @Test func aURLWithANestedSecretIsContinued() async throws {
         let request = GeneralRequest("/big.bin?opts=fmt;code=SECRET;file=A")
-        await cut(request)
+        await host.cut(request)
         let record = try #require(host.names.first { $0.hasSuffix(".json") }.flatMap(host.data))
         #expect(!String(decoding: record, as: UTF8.self).contains("SECRET"))
         #expect(try await finish(request).resumedByteCount == 100_000)
@@ -74,7 +63,7 @@ import Testing
     func onlyAStrongValidatorMakesADownloadResumable(_ index: Int) async throws {
         let (validator, isResumable) = Self.validators[index]
         host.set { $0.validator = validator }
-        await cut()
+        await host.cut(get)
         #expect(host.names.isEmpty != isResumable)
         let file = try await finish()
         #expect(file.resumedByteCount == (isResumable ? 100_000 : 0))
@@ -89,7 +78,7 @@ import Testing
         for (validator, isResumable) in Self.validators where isResumable {
             for change in changes {
                 host.set { $0.validator = validator }
-                await cut()
+                await host.cut(get)
                 host.set {
                     ($0.content, $0.validator, $0.habit) = (DownloadServer.content(250_000, 9), change, habit)
                 }
@@ -98,7 +87,7 @@ import Testing
                 host.set { $0 = .init(content: DownloadServer.content(300_000, 1)) }
             }
             host.set { $0.validator = validator }
-            await cut()
+            await host.cut(get)
             host.set { $0.habit = habit }
             try await finish()
             host.set { $0 = .init(content: DownloadServer.content(300_000, 1)) }
@@ -106,7 +95,7 @@ import Testing
     }
 
     @Test func aPartThatIsCompleteIsConfirmedByAStatus416() async throws {
-        await cut()
+        await host.cut(get)
         try host.content.write(to: host.file("a.part"))
         let file = try await finish()
         #expect(file.resumedByteCount == 300_000)
@@ -114,14 +103,14 @@ import Testing
     }
 
     @Test func aPartThatIsCompleteOfAnOlderContentIsReplaced() async throws {
-        await cut()
+        await host.cut(get)
         try host.content.write(to: host.file("a.part"))
         host.set { ($0.content, $0.validator) = (DownloadServer.content(300_000, 5), ["ETag": "\"2\""]) }
         #expect(try await finish().resumedByteCount == 0)
     }
 
     @Test func aShorterContentReplacesThePart() async throws {
-        await cut()
+        await host.cut(get)
         // The server ignores `If-Range`, so it has no such range.
         host.set {
             ($0.content, $0.validator, $0.habit) = (
@@ -144,11 +133,11 @@ import Testing
     }
 
     @Test func bytesOfAnotherRequestAreNotUsed() async throws {
-        await cut()
+        await host.cut(get)
         let file = try await finish(GeneralRequest("/other.bin"))
         #expect(file.resumedByteCount == 0 && host.ranges == [nil, nil])
         // The signature of a URL changes with each request.
-        await cut(GeneralRequest("/big.bin?Key-Pair-Id=k&Signature=one"))
+        await host.cut(GeneralRequest("/big.bin?Key-Pair-Id=k&Signature=one"))
         #expect(try await finish(GeneralRequest("/big.bin?Key-Pair-Id=k&Signature=other")).resumedByteCount == 100_000)
     }
 
@@ -156,9 +145,9 @@ import Testing
         let target = Lock("/v1/big.bin")
         host.server.on(.get, "/latest") { _ in .redirect(to: target.withLock { $0 }) }
         let latest = GeneralRequest("/latest")
-        await cut(latest)
+        await host.cut(latest)
         #expect(try await finish(latest).resumedByteCount == 100_000)
-        await cut(latest)
+        await host.cut(latest)
         target.withLock { $0 = "/v2/big.bin" }
         #expect(try await finish(latest).resumedByteCount == 0)
     }
@@ -185,7 +174,7 @@ import Testing
             if response.status == 206 { response.body += Data("more".utf8) }
             return response
         }
-        await cut()
+        await host.cut(get)
         let error = await #expect(throws: NetworkError.self) {
             try await host.agent().download(get, to: host.file("a"))
         }
@@ -195,24 +184,15 @@ import Testing
     }
 
     @Test func aLoginThatIsRefreshedContinuesTheDownload() async throws {
-        struct Login: Authenticator {
-            func appliesTo(_ url: URL) -> Bool { true }
-            func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) async throws {
-                request.headers["Authorization"] = token
-            }
-            func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
-        }
         let (host, current) = (host, Lock("old"))
         host.server.on(.get, "/big.bin") { request in
-            guard request.headers["Authorization"] == current.withLock({ $0 }) else { return .status(401) }
+            guard request.authorization?.token == current.withLock({ $0 }) else { return .status(401) }
             return host.state.withLock { $0.response(to: request) }
         }
-        var config = NetworkConfig(baseURL: host.server.baseURL)
-        config.authentication = .session(AuthenticationSession(Login(), credential: "old"))
-        config.retryPolicy = .never
-        let agent = Agent(config: config)
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) { try await agent.download(get, to: host.file("a")) }
+        let agent = host.agent {
+            $0.authentication = .session(AuthenticationSession(RenewedTokens(), credential: "old"))
+        }
+        await host.cut(get, by: agent)
         current.withLock { $0 = "new" }
         let file = try await agent.download(get, to: host.file("a"))
         #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content)
@@ -220,19 +200,15 @@ import Testing
 
     @Test func aRecordThatIsDamagedIsNotUsed() async throws {
         for text in ["", "{}", "[", #"{"version": 1}"#, String(repeating: "[", count: 100_000)] {
-            await cut()
+            await host.cut(get)
             try Data(text.utf8).write(to: host.file("a.part.json"))
             #expect(try await finish().resumedByteCount == 0)
         }
     }
 
     @Test func afterACrashOfTheSystemNothingIsUsed() async throws {
-        await cut()
-        var record = try #require(
-            JSONSerialization.jsonObject(with: host.data("a.part.json") ?? Data()) as? [String: Any]
-        )
-        record["boot"] = "another"
-        try JSONSerialization.data(withJSONObject: record).write(to: host.file("a.part.json"))
+        await host.cut(get)
+        try host.changeRecord { $0["boot"] = "another" }
         // The bytes after that were never written.
         var bytes = try #require(host.data("a.part"))
         bytes.replaceSubrange(40_000..<100_000, with: Data(count: 60_000))

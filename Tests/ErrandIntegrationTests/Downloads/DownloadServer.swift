@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Testing
 
 @testable import Errand
 
@@ -69,11 +70,31 @@ final class DownloadServer: Sendable {
     var ranges: [String?] { state.withLock { $0.requests.map(\.range) } }
 
     /// An agent without retries; each test of retries has its own policy.
-    func agent(retries: RetryPolicy = .never) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = retries
-        return Agent(config: config)
+    func agent(retries: RetryPolicy = .never, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        server.agent {
+            $0.retryPolicy = retries
+            change(&$0)
+        }
+    }
+
+    /// Downloads until the connection is closed after so many bytes of content.
+    func cut(
+        _ request: some Request,
+        by agent: Agent? = nil,
+        to target: URL? = nil,
+        after byteCount: Int = 100_000
+    ) async {
+        set { $0.cuts = [.closed(byteCount)] }
+        await #expect(throws: NetworkError.self) {
+            try await (agent ?? self.agent()).download(request, to: target ?? self.file("a"))
+        }
+    }
+
+    /// Changes what is noted of an unfinished download.
+    func changeRecord(_ name: String = "a.part.json", _ change: (inout [String: Any]) -> Void) throws {
+        var record = try #require(JSONSerialization.jsonObject(with: data(name) ?? Data()) as? [String: Any])
+        change(&record)
+        try JSONSerialization.data(withJSONObject: record).write(to: file(name))
     }
 
     /// The names in the folder, hidden ones too.
@@ -125,5 +146,16 @@ extension DownloadServer.State {
         case .reset(let place): return response.faulted(.resetInBody(after: place))
         case .stalled(let place): return response.dripping(place, every: .seconds(60))
         }
+    }
+}
+
+extension MockResponse {
+    /// Returns a content, or what follows the start of the range that a request has.
+    static func content(_ content: Data, for request: MockRequest, _ fields: HTTPHeaders) -> MockResponse {
+        guard let start = request.headers["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
+            return .data(content, headers: fields)
+        }
+        let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
+        return .data(content[start...], status: 206, headers: fields.merging(["Content-Range": range]))
     }
 }

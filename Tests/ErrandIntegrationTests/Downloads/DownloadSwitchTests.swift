@@ -17,16 +17,12 @@ import Testing
         host.server.on(.get, path) { request in
             let user = request.headers[name].map { $0.contains("bob") ? "bob" : "alice" } ?? ""
             let content = Self.users[user] ?? Data()
-            let fields: HTTPHeaders = ["ETag": "\"1\""]
-            if let start = request.headers["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) {
-                let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
-                return .data(content[start...], status: 206, headers: fields.merging(["Content-Range": range]))
-            }
+            let response = MockResponse.content(content, for: request, ["ETag": "\"1\""])
+            guard response.status == 200 else { return response }
             let isCut = cuts.withLock { cuts in
                 cuts -= 1
                 return cuts >= 0
             }
-            let response = MockResponse.data(content, headers: fields)
             return isCut ? response.faulted(.closeInBody(after: 100_000)) : response
         }
     }
@@ -66,9 +62,10 @@ import Testing
         for user in ["alice", "bob"] {
             serve("/mine", by: "Authorization")
             let hook = Hook(other: user, isScoped: isScoped)
-            var config = host.agent(retries: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))).config
-            if isAdapter { config.adapters = [hook] } else { config.interceptors = [hook] }
-            try await Agent(config: config).download(GeneralRequest("/mine"), to: host.file("a"))
+            let agent = host.agent(retries: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))) {
+                if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] }
+            }
+            try await agent.download(GeneralRequest("/mine"), to: host.file("a"))
             #expect(host.data("a") == Self.users[user] && host.names == ["a"])
             let hasRange = host.server.requests.last?.headers["Range"] != nil
             // Without a scope, the user of the first bytes is unknown.
@@ -90,12 +87,10 @@ import Testing
         host.server.on(.get, "/latest", .redirect(to: "/private/export"))
         let place = try #require(URL(string: "\(host.server.baseURL)/private/"))
         let (jar, latest) = (CookieJar(), GeneralRequest("/latest"))
-        var config = host.agent().config
-        config.interceptors = [jar]
+        let agent = host.agent { $0.interceptors = [jar] }
         if isLoggedInElsewhere {
-            config.authentication = .session(AuthenticationSession(LoginElsewhere(), credential: "admin"))
+            agent.config.authentication = .session(AuthenticationSession(LoginElsewhere(), credential: "admin"))
         }
-        let agent = Agent(config: config)
         for user in ["alice", "bob"] {
             serve("/private/export", by: "Cookie")
             jar.set("sid=alice; Path=/private", from: place)
@@ -115,10 +110,10 @@ import Testing
         serve("/mine", by: "Cookie")
         let base = try #require(URL(string: "\(host.server.baseURL)/"))
         jar.set("sid=alice", from: base)
-        var config = host.agent(retries: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))).config
-        config.interceptors = [jar]
-        config.adapters = [OnRetry { jar.set("sid=bob", from: base) }]
-        try await Agent(config: config).download(GeneralRequest("/mine"), to: host.file("a"))
+        let agent = host.agent(retries: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))) {
+            ($0.interceptors, $0.adapters) = ([jar], [OnRetry { jar.set("sid=bob", from: base) }])
+        }
+        try await agent.download(GeneralRequest("/mine"), to: host.file("a"))
         #expect(host.data("a") == Self.users["bob"])
     }
 

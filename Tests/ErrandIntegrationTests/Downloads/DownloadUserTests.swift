@@ -13,19 +13,8 @@ import Testing
 
     init() throws { host = try DownloadServer() }
 
-    private func makeAgent(_ change: (inout NetworkConfig) -> Void) -> Agent {
-        var config = NetworkConfig(baseURL: host.server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
-    }
-
     private func cut(_ request: some Request, with agent: Agent? = nil) async {
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) {
-            try await (agent ?? host.agent()).download(request, to: host.file("a"))
-        }
+        await host.cut(request, by: agent)
         #expect(host.data("a.part")?.count == 100_000)
     }
 
@@ -67,7 +56,7 @@ import Testing
 
     @Test func credentialThatASessionPutsIntoTheURLIsNotWrittenAndMayBeRefreshed() async throws {
         let session = AuthenticationSession(QueryTokens(), credential: "CANARY1")
-        let agent = makeAgent { $0.authentication = .session(session) }
+        let agent = host.agent { $0.authentication = .session(session) }
         await cut(get, with: agent)
         let record = String(decoding: host.data("a.part.json") ?? Data(), as: UTF8.self)
         #expect(!record.isEmpty && !record.contains("big.bin") && !record.contains("CANARY"), "\(record)")
@@ -147,9 +136,8 @@ import Testing
     /// The user of the content is unknown.
     @Test(arguments: [true, false]) func withAHookWithoutAScopeADownloadStartsAnew(isAdapter: Bool) async throws {
         let hook = Hook(value: "alice")
-        let agent = makeAgent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }
-        host.set { $0.cuts = [.closed(100_000)] }
-        await #expect(throws: NetworkError.self) { try await agent.download(get, to: host.file("a")) }
+        let agent = host.agent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }
+        await host.cut(get, by: agent)
         #expect(host.names.isEmpty)
         await cut(get)
         try await finishAsAnother(get, with: agent)
@@ -159,7 +147,7 @@ import Testing
     @Test(arguments: [true, false]) func aFieldThatNamesNoUserDoesNotCount(isAdapter: Bool) async throws {
         func agent(_ value: String) -> Agent {
             let hook = Hook(value: value, name: "X-Trace", scope: "")
-            return makeAgent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }
+            return host.agent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }
         }
         await cut(get, with: agent("1"))
         try await finishAsTheSame(get, with: agent("2"))
@@ -191,7 +179,7 @@ import Testing
 
     @Test func theScopeOfASessionIdentifiesTheUser() async throws {
         func agent(_ user: String, _ token: String) -> Agent {
-            makeAgent { $0.authentication = .session(AuthenticationSession(Login(), credential: [user, token])) }
+            host.agent { $0.authentication = .session(AuthenticationSession(Login(), credential: [user, token])) }
         }
         await cut(get, with: agent("alice", "1"))
         try await finishAsTheSame(get, with: agent("alice", "2"))
@@ -210,7 +198,7 @@ import Testing
     @Test(arguments: 0..<pairsOfOneUser.count)
     func oneUserOfASessionMayHaveSeveralContents(index: Int) async throws {
         let (one, other, applies) = Self.pairsOfOneUser[index]
-        let agent = makeAgent {
+        let agent = host.agent {
             let login = Login(applies: applies)
             $0.authentication = .session(AuthenticationSession(login, credential: ["admin", "1"]))
         }
@@ -222,7 +210,7 @@ import Testing
 
     @Test func theScopeOfAHookIdentifiesTheUser() async throws {
         func agent(_ scope: String, _ token: String) -> Agent {
-            makeAgent { $0.adapters = [Hook(value: token, scope: scope)] }
+            host.agent { $0.adapters = [Hook(value: token, scope: scope)] }
         }
         await cut(get, with: agent("alice", "1"))
         try await finishAsTheSame(get, with: agent("alice", "2"))
@@ -275,12 +263,11 @@ import Testing
 
     @Test(arguments: [2, 3]) func aRecordWithoutAUserIsNotUsed(version: Int) async throws {
         await cut(get)
-        var record = try #require(
-            JSONSerialization.jsonObject(with: host.data("a.part.json") ?? Data()) as? [String: Any]
-        )
-        for name in ["salt", "identity"] { #expect(record.removeValue(forKey: name) != nil) }
-        record["version"] = version
-        try JSONSerialization.data(withJSONObject: record).write(to: host.file("a.part.json"))
+        try host.changeRecord { record in
+            let removed = ["salt", "identity"].compactMap { record.removeValue(forKey: $0) }
+            #expect(removed.count == 2)
+            record["version"] = version
+        }
         try await finishAsAnother(get)
     }
 
@@ -298,13 +285,7 @@ import Testing
                 "ETag": "\"1\"", "Content-Disposition": "attachment; filename=\(user).bin",
             ]
             let content = contents[user] ?? Data()
-            guard isCut.withLock({ $0 }) else {
-                guard let start = request.headers["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
-                    return .data(content, headers: fields)
-                }
-                let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
-                return .data(content[start...], status: 206, headers: fields.merging(["Content-Range": range]))
-            }
+            guard isCut.withLock({ $0 }) else { return .content(content, for: request, fields) }
             // So that both run at once.
             return .data(content, headers: fields).faulted(.closeInBody(after: 20_000)).delayed(by: .milliseconds(200))
         }

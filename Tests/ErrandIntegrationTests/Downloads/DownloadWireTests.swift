@@ -36,9 +36,7 @@ import Testing
     }
 
     @Test func anInterruptedDownloadContinuesWhereItEnded() async throws {
-        host.set { $0.cuts = [.closed(100_000)] }
-        let agent = host.agent()
-        await #expect(throws: NetworkError.self) { try await agent.download(get, to: host.file("a")) }
+        await host.cut(get)
         #expect(host.names == ["a.part", "a.part.json"])
         let file = try await host.agent().download(get, to: host.file("a"))
         #expect(host.data("a") == host.content && host.names == ["a"])
@@ -58,8 +56,7 @@ import Testing
 
     @Test func theExistingFileIsReplacedOnlyBySuccess() async throws {
         try Data("old".utf8).write(to: host.file("a"))
-        host.set { $0.cuts = [.closed(10)] }
-        await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: host.file("a")) }
+        await host.cut(get, after: 10)
         #expect(host.data("a") == Data("old".utf8))
         try await host.agent().download(get, to: host.file("a"))
         #expect(host.data("a") == host.content)
@@ -137,13 +134,12 @@ import Testing
     }
 
     @Test func aBodyLargerThanTheLimitForMemoryIsStored() async throws {
-        var config = NetworkConfig(baseURL: host.server.baseURL)
-        config.limits.maximumBodySize = 1_000
-        let file = try await Agent(config: config).download(get, to: host.file("a"))
+        let agent = host.agent { $0.limits.maximumBodySize = 1_000 }
+        let file = try await agent.download(get, to: host.file("a"))
         #expect(file.byteCount == 300_000)
         let limited = GeneralRequest("/x").limits(Limits(maximumBodySize: 1_000))
         let error = await #expect(throws: NetworkError.self) {
-            try await Agent(config: config).download(limited, to: host.file("b"))
+            try await agent.download(limited, to: host.file("b"))
         }
         #expect(error?.reason == .bodyTooLarge(limit: 1_000))
     }
@@ -158,9 +154,8 @@ import Testing
                 RawResponse(body: Data("canned".utf8), url: request.url)
             }
         }
-        var config = NetworkConfig(baseURL: host.server.baseURL)
-        config.interceptors = [Canned()]
-        let file = try await Agent(config: config).download(get, to: host.file("a"))
+        let agent = host.agent { $0.interceptors = [Canned()] }
+        let file = try await agent.download(get, to: host.file("a"))
         #expect(file.byteCount == 6 && host.data("a") == Data("canned".utf8) && host.names == ["a"])
     }
 }

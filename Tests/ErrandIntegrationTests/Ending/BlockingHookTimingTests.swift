@@ -47,29 +47,24 @@ struct BlockingHookTimingTests {
 
     @Test(arguments: [true, false])
     func deadlineDuringAnAdapterFallsBackToTheStaleResponseOnDisk(isEnclosed: Bool) async throws {
-        defer { server.stop() }
         let folder = try CacheFolder()
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.cache = ResponseCache(directory: folder.url)
-        config.cachePolicy = .networkElseCache(maxStale: nil)
-        config.adapters = [Slow()]
-        if isEnclosed { config.sendInterceptors = [Suspending()] }
-        #expect(try await Agent(config: config).send(request) == 1)
-        await config.cache?.flush()
+        let agent = server.agent(ResponseCache(directory: folder.url), .networkElseCache(maxStale: nil)) {
+            $0.adapters = [Slow()]
+            if isEnclosed { $0.sendInterceptors = [Suspending()] }
+        }
+        #expect(try await agent.send(request) == 1)
+        await agent.config.cache?.flush()
         // Another one, so that the entry is read from the disk.
-        config.cache = ResponseCache(directory: folder.url)
-        let brief = request.limits(Limits(deadline: .milliseconds(150)))
-        let response = try await Agent(config: config).response(for: brief)
+        agent.config.cache = ResponseCache(directory: folder.url)
+        let response = try await agent.response(for: request.limits(Limits(deadline: .milliseconds(150))))
         guard case .stale = response.source else { throw Unexpected(source: response.source) }
     }
 
     @Test func anInterceptorThatSuspendsAfterTheDeadlineIsEndedAtOnce() async throws {
-        defer { server.stop() }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.interceptors = [SlowThenSuspended()]
+        let agent = server.agent { $0.interceptors = [SlowThenSuspended()] }
         let brief = request.limits(Limits(deadline: .milliseconds(100)))
         let began = ContinuousClock.now
-        let error = await #expect(throws: NetworkError.self) { try await Agent(config: config).send(brief) }
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(brief) }
         let elapsed = ContinuousClock.now - began
         #expect(error?.kind == .timedOut)
         // 200 ms of work.
@@ -97,12 +92,9 @@ struct BlockingHookTimingTests {
     }
 
     @Test func accessoryThatBlocksAfterARevalidationDelaysNoOther() async throws {
-        defer { server.stop() }
         let clock = CacheClock()
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.cache = ResponseCache(disk: nil) { clock.now }
-        config.cachePolicy = .staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(1_000_000))
-        let agent = Agent(config: config)
+        let policy = CachePolicy.staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(1_000_000))
+        let agent = server.agent(ResponseCache(disk: nil) { clock.now }, policy)
         let accessory = SlowAccessory()
         #expect(try await agent.send(request) == 1)
         clock.advance(by: 2)
@@ -163,12 +155,11 @@ struct BlockingHookTimingTests {
     private func failingAgent() -> Agent {
         server.on(.get, "/bad", .status(404).delayed(by: .milliseconds(50)))
         server.on(.get, "/slow", .json("1").delayed(by: .seconds(20)))
-        return Agent(config: NetworkConfig(baseURL: server.baseURL))
+        return server.agent()
     }
 
     @Test(arguments: Failing.allCases)
     func failedBatchOrChainReturnsAfterDidStop(_ failing: Failing) async throws {
-        defer { server.stop() }
         let agent = failingAgent()
         let accessory = SlowAtTheEnd(milliseconds: 250)
         let error = await #expect(throws: NetworkError.self) {
@@ -199,7 +190,6 @@ struct BlockingHookTimingTests {
     }
 
     @Test func aBlockingCancellationHandlerDelaysNoDeadline() async throws {
-        defer { server.stop() }
         let agent = failingAgent()
         var service = Service(id: "blocked")
         service.interceptors = [BlockedWhenCancelled()]
@@ -214,11 +204,8 @@ struct BlockingHookTimingTests {
     }
 
     @Test func accessoryThatIsToldOfAWaitKeepsNoPermit() async throws {
-        defer { server.stop() }
         server.on(.get, "/slow", .json("1").delayed(by: .milliseconds(300)))
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.throttle = Throttle(maximumPerHost: 1)
-        let agent = Agent(config: config)
+        let agent = server.agent { $0.throttle = Throttle(maximumPerHost: 1) }
         async let first = agent.send(GeneralRequest("/slow").expecting(Int.self))
         while server.requestCount == 0 { await Task.yield() }
         let accessory = SlowAccessory()

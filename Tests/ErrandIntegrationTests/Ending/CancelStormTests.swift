@@ -30,10 +30,8 @@ struct CancelStormTests {
         server.on(.get, "/late", .json(#"{"id": 2}"#).delayed(by: .milliseconds(3)))
         server.on(.get, "/large", .data(Data(repeating: 0x20, count: 100_000)))
         server.on(.post, "/upload", .status(204))
-        let agent = Agent(
-            config: NetworkConfig(baseURL: server.baseURL),
-            transport: TransportUnderTest.make(maximumConnectionsPerHost: Self.connectionsPerHost)
-        )
+        let transport = TransportUnderTest.make(maximumConnectionsPerHost: Self.connectionsPerHost)
+        let agent = server.agent(transport: transport) { $0.retryPolicy = .inherited }
         _ = try await agent.send(GeneralRequest("/fast"))
         let filesBefore = try temporaryFiles()
         let descriptorsBefore = descriptors()
@@ -132,11 +130,8 @@ struct RedirectStormTests {
         let server = try MockServer()
         defer { server.stop() }
         Self.respond(on: server)
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = .never
-        config.adapters = [SourceBodies()]
         let transport = TransportUnderTest.make(maximumConnectionsPerHost: Self.connectionsPerHost)
-        let agent = Agent(config: config, transport: transport)
+        let agent = server.agent(transport: transport) { $0.adapters = [SourceBodies()] }
         var tally = Tally()
         for _ in 0..<rounds { await storm(agent, &generator, &tally) }
         print("redirect storm: \(tally.values) values, \(tally.cancellations) cancelled, \(tally.deadlines) overdue")

@@ -11,20 +11,6 @@ import Testing
 struct CancelTimingTests {
     private static let count = ProcessInfo.processInfo.environment["ERRAND_CANCELS"].flatMap { Int($0) } ?? 1000
 
-    private struct Tokens: Authenticator {
-        func appliesTo(_ url: URL) -> Bool { url.path().hasPrefix("/private") }
-
-        func apply(_ token: Int, to request: inout OutgoingRequest, for context: RequestContext) {
-            request.headers["Authorization"] = "Bearer \(token)"
-        }
-
-        func refresh(_ token: Int, with agent: Agent) async throws -> Int {
-            try await agent.send(GeneralRequest("/token").expecting(Int.self))
-        }
-
-        func scope(of token: Int) -> String? { "one" }
-    }
-
     /// Takes a few milliseconds, as a model of some size does, and ends when it is cancelled.
     private struct SlowFormatter: ResponseFormatter, Sendable {
         func format(_ payload: Payload) throws -> Int {
@@ -48,9 +34,7 @@ struct CancelTimingTests {
         // No JSON: a debug build would search it for tens of milliseconds, in which others wait for the thread.
         server.on(.get, "/large", .data(Data(repeating: 1, count: 100_000)))
         server.on(.get, "/busy", .status(503))
-        server.on(.get, "/private/x") { request in
-            request.headers["Authorization"] == "Bearer 2" ? .status(401) : .json("1")
-        }
+        server.on(.get, "/private/x") { $0.authorization?.token == "2" ? .status(401) : .json("1") }
         server.on(.get, "/token", .json("2").delayed(by: .milliseconds(20)))
     }
 
@@ -65,7 +49,7 @@ struct CancelTimingTests {
         defer { server.stop() }
         Self.serve(on: server)
         var config = NetworkConfig(baseURL: server.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(), credential: 2))
+        config.authentication = .session(AuthenticationSession(NumberedTokens(), credential: 2))
         config.throttle = Throttle(maximumPerHost: 8)
         let agent = Agent(config: config)
         var generator = SystemRandomNumberGenerator()

@@ -64,9 +64,7 @@ struct CooperativeEndingTests {
         server.on(.get, "/warm", .json("1"))
         server.on(.get, "/x", .json("1"))
         server.on(.get, "/sibling", .json("1"))
-        server.on(.get, "/private") { request in
-            request.headers["Authorization"] == "Bearer 2" ? .json("1") : .status(401)
-        }
+        server.on(.get, "/private") { $0.authorization?.token == "2" ? .json("1") : .status(401) }
         server.on(.get, "/token", .json("2"))
         return server
     }
@@ -74,7 +72,7 @@ struct CooperativeEndingTests {
     private static func agent(_ server: MockServer, _ deafness: Deafness) -> Agent {
         var config = NetworkConfig(baseURL: server.baseURL)
         config.throttle = Throttle(maximumPerHost: 1)
-        config.authentication = .session(AuthenticationSession(Tokens(), credential: 1))
+        config.authentication = .session(AuthenticationSession(NumberedTokens(), credential: 1))
         config.adapters = [DeafAdapter(deafness: deafness)]
         config.interceptors = [DeafInterceptor(deafness: deafness)]
         config.sendGates = [DeafGate(deafness: deafness)]
@@ -243,15 +241,4 @@ private struct DeafTransport: Transport {
         await deafness.wait(in: .transport, of: request.url.path())
         return try await base.send(request, options: options)
     }
-}
-
-private struct Tokens: Authenticator {
-    func appliesTo(_ url: URL) -> Bool { url.path().hasPrefix("/private") }
-    func apply(_ token: Int, to request: inout OutgoingRequest, for context: RequestContext) {
-        request.headers["Authorization"] = "Bearer \(token)"
-    }
-    func refresh(_ token: Int, with agent: Agent) async throws -> Int {
-        try await agent.send(GeneralRequest("/token").expecting(Int.self))
-    }
-    func scope(of token: Int) -> String? { "one" }
 }

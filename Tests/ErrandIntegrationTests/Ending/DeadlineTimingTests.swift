@@ -39,14 +39,7 @@ struct DeadlineTimingTests {
             let took = ContinuousClock.now - began
             #expect(took < Self.deadline + .milliseconds(250), "\(name) took \(took)")
         }
-        let memory = try peakMemory()
+        let memory = ThisProcess.peak() >> 20
         #expect(memory < 300, "\(memory) MiB")
-    }
-
-    /// The most MiB that the process ever held.
-    private func peakMemory() throws -> Int {
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-        return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }) / 1024
     }
 }

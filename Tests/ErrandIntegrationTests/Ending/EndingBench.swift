@@ -49,20 +49,11 @@ struct EndingBench: Sendable {
 
     /// The first attempt fails where the second is to wait.
     private static func serve(_ row: EndingTimingTests.Row, on server: MockServer) {
-        let count = Lock(0)
         let slow = MockResponse.json("1").delayed(by: .seconds(10))
         server.on(.get, "/slow", slow)
         server.on(.get, "/token", slow)
-        server.on(.get, "/x") { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            if number < row.attempt {
-                let failure = MockResponse.status(503, headers: ["Retry-After": "0"])
-                return row.place == .queue ? failure.delayed(by: .milliseconds(100)) : failure
-            }
-            return switch row.place {
+        let last: MockResponse =
+            switch row.place {
             case .headerSection: slow
             case .body: .json(String(repeating: " ", count: 3000) + "1").dripping(10, every: .milliseconds(40))
             case .redirect: .redirect(to: "/slow", status: 307)
@@ -70,7 +61,9 @@ struct EndingBench: Sendable {
             case .refresh: .status(401)
             default: .json("1")
             }
-        }
+        let failure = MockResponse.status(503, headers: ["Retry-After": "0"])
+            .delayed(by: row.place == .queue ? .milliseconds(100) : .zero)
+        server.on(.get, "/x", row.attempt == 1 ? last : failure, last)
     }
 
     func run() async throws -> Result {
@@ -190,6 +183,18 @@ private struct SlowTokens: Authenticator {
     func refresh(_ token: Int, with agent: Agent) async throws -> Int {
         try await agent.send(GeneralRequest("/token").expecting(Int.self))
     }
+}
+
+/// The login of `/private`, whose tokens are numbers.
+struct NumberedTokens: Authenticator {
+    func appliesTo(_ url: URL) -> Bool { url.path().hasPrefix("/private") }
+    func apply(_ token: Int, to request: inout OutgoingRequest, for context: RequestContext) {
+        request.headers["Authorization"] = "Bearer \(token)"
+    }
+    func refresh(_ token: Int, with agent: Agent) async throws -> Int {
+        try await agent.send(GeneralRequest("/token").expecting(Int.self))
+    }
+    func scope(of token: Int) -> String? { "one" }
 }
 
 struct CountFormatter: ResponseFormatter, Sendable {

@@ -55,16 +55,12 @@ struct HookTests {
         server = try MockServer()
         server.on(.get, "/x", .json("1"))
         server.on(.post, "/x", .json("1"))
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .milliseconds(10))
-        agent = Agent(config: config)
+        agent = server.agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .milliseconds(10)) }
     }
 
     // MARK: Permits
 
     @Test func sharedRequestOfAnAdapterIsRetriedAheadOfThoseThatWaitForIt() async throws {
-        defer { server.stop() }
         let count = Atomic(0)
         // The first response waits until its caller is cancelled, however long that takes on a busy machine.
         let release = DispatchSemaphore(value: 0)
@@ -94,7 +90,6 @@ struct HookTests {
     }
 
     @Test func interceptorThatSendsTwoAtOnceNeedsOnePermit() async throws {
-        defer { server.stop() }
         agent.config.throttle = Throttle(maximumPerHost: 1)
         agent.config.interceptors = [
             Intercepting { request, next in
@@ -110,7 +105,6 @@ struct HookTests {
     }
 
     @Test func codeThatIgnoresItsCancellationHoldsNoPermit() async throws {
-        defer { server.stop() }
         let (hasBegun, isReleased, clock) = (Lock(false), Lock(false), ManualClock())
         defer { isReleased.withLock { $0 = true } }
         let agent = Agent(config: agent.config, transport: TransportUnderTest.make(), clock: clock)
@@ -143,7 +137,6 @@ struct HookTests {
 
     @Test(arguments: End.allCases)
     func nothingIsSentOnceTheSendHasEnded(_ end: End) async throws {
-        defer { server.stop() }
         let errors = AsyncStream.makeStream(of: Bool.self)
         let hasBegun = AsyncStream.makeStream(of: Void.self)
         let (hasEnded, clock) = (Lock(false), ManualClock())
@@ -189,7 +182,6 @@ struct HookTests {
 
     @Test(arguments: End.allCases)
     func sendInterceptorThatCatchesTheEndDoesNotHideIt(_ end: End) async throws {
-        defer { server.stop() }
         server.on(.get, "/slow", .json("1").delayed(by: .seconds(20)))
         agent.config.sendInterceptors = [Enclosing { next in try? await next() }]
         let limits = Limits(deadline: end == .deadline ? .milliseconds(200) : nil)
@@ -207,7 +199,6 @@ struct HookTests {
     }
 
     @Test func sendInterceptorSeesTheErrorOfAGate() async throws {
-        defer { server.stop() }
         let isSeen = Atomic(false)
         agent.config.sendGates = [Refusing()]
         agent.config.sendInterceptors = [
@@ -224,7 +215,6 @@ struct HookTests {
     }
 
     @Test func accessoryThatWorksBeyondTheDeadlineInWillStopChangesNoOutcome() async throws {
-        defer { server.stop() }
         agent.config.accessories = [Slow()]
         let timely = GeneralRequest("/x").limits(Limits(deadline: .seconds(1))).expecting(Int.self)
         #expect(try await agent.send(timely) == 1)
@@ -235,7 +225,6 @@ struct HookTests {
 
     @Test(arguments: Busy.allCases)
     func sendCancelledDuringAHookIsNotSent(hook: Busy) async throws {
-        defer { server.stop() }
         let sender = Lock<Task<Int, any Error>?>(nil)
         let work: @Sendable () -> Void = { sender.withLock { $0 }?.cancel() }
         switch hook {
@@ -280,7 +269,6 @@ struct HookTests {
     /// The hook that adds a new key to each request.
     @Test(arguments: [true, false])
     func retriedPostKeepsTheKeyOfItsFirstAttempt(isAdapter: Bool) async throws {
-        defer { server.stop() }
         server.enqueue(.status(503), .status(503), .json("1"))
         let field = "Idempotency-Key"
         if isAdapter {

@@ -39,9 +39,7 @@ struct ContentEndTests {
         defer { server.stop() }
         let folder = try CacheFolder()
         let body = MockResponse.data(data + end, headers: ["Content-Encoding": coding])
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = .never
-        let agent = Agent(config: config)
+        let agent = server.agent()
         for way in Way.allCases {
             server.on(.get, "/x", way == .ownChunk ? body.chunked(data.count) : body)
             let get = GeneralRequest("/x").expecting(String.self)
@@ -68,10 +66,9 @@ struct ContentEndTests {
             RawServer.Reply("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nhelloX")
         }
         defer { server.stop() }
-        var config = NetworkConfig()
-        config.retryPolicy = .never
+        let agent = Agent(config: NetworkConfig(retryPolicy: .never))
         let request = GeneralRequest(server.url.absoluteString).expecting(String.self)
-        let result = await Task { [config] in try await Agent(config: config).send(request) }.result
+        let result = await Task { try await agent.send(request) }.result
         if length == "5, 5" || !TransportUnderTest.isCurl {
             #expect(try result.get() == "hello")
         } else {

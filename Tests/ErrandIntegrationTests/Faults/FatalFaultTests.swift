@@ -12,9 +12,7 @@ struct FatalFaultTests {
     private static func meet(_ fault: MockFault) async throws {
         let server = try MockServer()
         server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(fault))
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = .never
-        _ = try? await Agent(config: config).send(GeneralRequest("/x").expecting(Data.self))
+        _ = try? await server.agent().send(GeneralRequest("/x").expecting(Data.self))
     }
 
     @Test

@@ -16,8 +16,7 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
     var testDescription: String { fault.name }
 
     init(_ fault: MockFault, _ expected: Expectation) {
-        self.fault = fault
-        self.expected = expected
+        (self.fault, self.expected) = (fault, expected)
     }
 
     /// The body that the faults work on: 39 bytes.
@@ -92,13 +91,6 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
 
 @Suite(.serialized, .limit(seconds: 120))
 struct FaultTableTests {
-    /// An agent that sends each request once, so that each fault is seen once.
-    private static func agent(for server: MockServer) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = .never
-        return Agent(config: config)
-    }
-
     @Test
     func everyFaultThatAProcessSurvivesHasARow() {
         let named = Set(FaultVerdict.table.map(\.fault.name))
@@ -111,7 +103,7 @@ struct FaultTableTests {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(verdict.fault))
-        let agent = Self.agent(for: server)
+        let agent = server.agent()
         // Only what is expected to time out does so on a loaded machine.
         var timeout = Duration.seconds(30)
         if case .error(.idleTimeout(let expected)) = verdict.expected { timeout = expected }
@@ -141,7 +133,7 @@ struct FaultTableTests {
     func aBodyCutAtAnyByteIsAnErrorAndNeverAValue() async throws {
         let server = try MockServer()
         defer { server.stop() }
-        let agent = Self.agent(for: server)
+        let agent = server.agent()
         for cut in 0..<FaultVerdict.body.utf8.count {
             for fault in [MockFault.closeInBody(after: cut), .resetInBody(after: cut)] {
                 server.enqueue(.json(FaultVerdict.body).faulted(fault))

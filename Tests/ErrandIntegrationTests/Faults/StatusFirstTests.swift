@@ -45,13 +45,6 @@ struct StatusFirstTests {
 
     init() throws { (server, folder) = (try MockServer(), try CacheFolder()) }
 
-    private func agent(_ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
-    }
-
     private let get = GeneralRequest("/x").limits(Limits(maximumBodySize: 100_000)).expecting(Data.self)
 
     private func receive(_ way: Way, by agent: Agent) async throws -> Data {
@@ -69,10 +62,9 @@ struct StatusFirstTests {
 
     @Test(arguments: Content.allCases, Way.allCases)
     func anErrorHasItsStatusAndTheBeginningOfItsBody(content: Content, way: Way) async throws {
-        defer { server.stop() }
         for status in [404, 503] {
             server.on(.get, "/x", content.response(status))
-            let error = await #expect(throws: NetworkError.self) { try await receive(way, by: agent()) }
+            let error = await #expect(throws: NetworkError.self) { try await receive(way, by: server.agent()) }
             #expect(error?.reason == .status(status) && error?.statusCode == status)
             let body = error?.response.map { String(decoding: $0.body, as: UTF8.self) }
             if let beginning = content.beginning { #expect(body == beginning) }
@@ -81,56 +73,41 @@ struct StatusFirstTests {
 
     @Test(arguments: Content.allCases, Way.allCases)
     func whatTheStatusAllowsIsRetried(content: Content, way: Way) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", .text("fine"))
         server.enqueue(content.response(503, ["Retry-After": "0"]))
-        let agent = agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1)) }
+        let agent = server.agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1)) }
         #expect(try await receive(way, by: agent) == Data("fine".utf8))
         #expect(server.requestCount == 2)
     }
 
-    private struct Bearer: Authenticator {
-        let port: Int?
-        func appliesTo(_ url: URL) -> Bool { url.port == port }
-        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
-            request.headers["Authorization"] = "Bearer \(token)"
-        }
-        func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
-    }
-
     @Test(arguments: Content.allCases, Way.allCases)
     func anUnauthorizedResponseIsRefreshed(content: Content, way: Way) async throws {
-        defer { server.stop() }
-        server.on(.get, "/x") { request in
-            request.headers["Authorization"] == "Bearer new" ? .text("fine") : content.response(401)
-        }
-        let session = AuthenticationSession(Bearer(port: server.baseURL.port), credential: "old")
-        let agent = agent { $0.authentication = .session(session) }
+        server.on(.get, "/x") { $0.authorization?.token == "new" ? .text("fine") : content.response(401) }
+        let session = AuthenticationSession(RenewedTokens(), credential: "old")
+        let agent = server.agent { $0.authentication = .session(session) }
         #expect(try await receive(way, by: agent) == Data("fine".utf8))
     }
 
     @Test(arguments: Content.allCases, Way.allCases)
     func aRedirectIsFollowed(content: Content, way: Way) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", content.response(302, ["Location": "/y"]))
         server.on(.get, "/y", .text("fine"))
         guard TransportUnderTest.isCurl || content == .tooLarge || content == .tooLargeChunks else {
             // URLSession reports the header section of a redirect only if it has decoded the body (HTTPURLProtocol.swift,
             // didReceiveResponse). If it ever does, this limitation is no longer one.
-            let error = await #expect(throws: NetworkError.self) { try await receive(way, by: agent()) }
+            let error = await #expect(throws: NetworkError.self) { try await receive(way, by: server.agent()) }
             #expect(error?.reason == .invalidContentCoding)
             return
         }
-        #expect(try await receive(way, by: agent()) == Data("fine".utf8))
+        #expect(try await receive(way, by: server.agent()) == Data("fine".utf8))
     }
 
     @Test(arguments: Content.allCases)
     func aStaleResponseTakesThePlaceOfAnError(content: Content) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", content.response(503))
         let fields: HTTPHeaders = ["Cache-Control": "max-age=0, stale-if-error=60", "ETag": "\"1\""]
         server.enqueue(.text("stored", headers: fields))
-        let agent = agent { ($0.cache, $0.cachePolicy) = (ResponseCache(disk: nil), .http) }
+        let agent = server.agent(ResponseCache(disk: nil))
         #expect(try await agent.send(get) == Data("stored".utf8))
         #expect(try await agent.send(get) == Data("stored".utf8))
         #expect(server.requestCount == 2)
@@ -139,18 +116,16 @@ struct StatusFirstTests {
     /// An error response that the request accepts is a success, so its content has to be complete.
     @Test(arguments: Content.allCases.filter { $0 != .unknownCoding && $0 != .awsChunked }, Way.allCases)
     func anAcceptedStatusNeedsItsContent(content: Content, way: Way) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", content.response(404))
-        let agent = agent { $0.acceptance = Acceptance().accepting(404) }
+        let agent = server.agent { $0.acceptance = Acceptance().accepting(404) }
         let error = await #expect(throws: NetworkError.self) { try await receive(way, by: agent) }
         #expect(error?.reason.isOfContent == true)
     }
 
     @Test(arguments: [Content.damagedGzip, .damagedChunks, .unsupportedCoding])
     func aSuccessThatCannotBeDecodedNamesItsCodingAndTheCause(content: Content) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", content.response(200))
-        let error = await #expect(throws: NetworkError.self) { try await agent().send(get) }
+        let error = await #expect(throws: NetworkError.self) { try await server.agent().send(get) }
         #expect(error?.reason == .invalidContentCoding)
         let cause =
             content == .unsupportedCoding
@@ -161,17 +136,16 @@ struct StatusFirstTests {
     /// The name that a server states is no coding, so the content is not encoded.
     @Test(arguments: ["UTF-8", "none", "aws-chunked", "identity, made-up"], Way.allCases)
     func whatIsNoCodingIsIgnored(name: String, way: Way) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", .text("fine", headers: ["Content-Encoding": name]))
         guard TransportUnderTest.isCurl || name == "none" else {
             // libcurl decodes for URLSession, and fails at the first byte of a content with a coding that it does not know.
-            let error = await #expect(throws: NetworkError.self) { try await receive(way, by: agent()) }
+            let error = await #expect(throws: NetworkError.self) { try await receive(way, by: server.agent()) }
             #expect(error?.description.contains("the coding '\(name)' is not supported") == true)
             return
         }
-        #expect(try await receive(way, by: agent()) == Data("fine".utf8))
-        let response = try await agent().response(for: get)
+        #expect(try await receive(way, by: server.agent()) == Data("fine".utf8))
+        let response = try await server.agent().response(for: get)
         #expect(response.headers["Content-Encoding"] == name)
-        try await agent().send(GeneralRequest("/x").expecting(Void.self))
+        try await server.agent().send(GeneralRequest("/x").expecting(Void.self))
     }
 }

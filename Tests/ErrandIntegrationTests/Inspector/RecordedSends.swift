@@ -41,13 +41,12 @@ enum RecordedSends {
         server.on(.get, "/list", .json("[1]"))
         server.on(.get, "/moved", .redirect(to: "/items/1?page=2", status: 302))
         server.on(.get, "/missing", .json(#"{"error":"no such item","token":"s3cret"}"#, status: 404))
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.accessories = [recorder]
-        config.authentication = .session(session)
-        config.cache = ResponseCache(disk: nil)
-        config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(20))
-        let agent = Agent(config: config)
+        let agent = server.agent(transport: URLSessionTransport()) {
+            $0.accessories = [recorder]
+            $0.authentication = .session(session)
+            $0.cache = ResponseCache(disk: nil)
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(20))
+        }
         _ = try await agent.send(BatchRequest(Item(id: 1), BatchRequest(Item(id: 2), Item(id: 3))))
         _ = try await agent.send(ChainRequest(Item(id: 4)).then { _ in Item(id: 5) })
         for try await _ in agent.pages(of: List(), by: .number(), upTo: .requests(2)) {}

@@ -21,17 +21,9 @@ struct AdmissionSocketTests {
         }
     }
 
-    private func config(_ change: (inout NetworkConfig) -> Void = { _ in }) -> NetworkConfig {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        change(&config)
-        return config
-    }
-
     @Test(arguments: [0, 500])
     func aThousandSharedSendsAreCoalescedIntoOneRequest(cancelled: Int) async throws {
-        defer { server.stop() }
-        let agent = Agent(config: config())
+        let agent = server.agent()
         let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.share)
         let tasks = (0..<1_000).map { _ in Task { try await agent.send(request) } }
         let fetches = agent.pipeline.admission.fetches
@@ -44,8 +36,7 @@ struct AdmissionSocketTests {
     }
 
     @Test func newestOfAThousandSendsCancelsTheOthers() async throws {
-        defer { server.stop() }
-        let agent = Agent(config: config())
+        let agent = server.agent()
         let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.cancelPrevious)
         let endedCount = Lock(0)
         let tasks = (0..<1_000).map { _ in
@@ -69,9 +60,8 @@ struct AdmissionSocketTests {
 
     /// Such as a search whose newer text was searched for before.
     @Test func aSendThatFindsItsResponseInTheCacheCancelsTheOlderOne() async throws {
-        defer { server.stop() }
         server.on(.get, "/search", .json("2", headers: ["Cache-Control": "max-age=60"]))
-        let agent = Agent(config: config { $0.cache = ResponseCache(memory: MemoryStore(), disk: nil) })
+        let agent = server.agent { $0.cache = ResponseCache(disk: nil) }
         func search(_ path: String) -> Searching { Searching(path: path) }
         #expect(try await agent.send(search("/search")) == 2)
         let older = Task { try await agent.send(search("/slow")) }
@@ -91,9 +81,8 @@ struct AdmissionSocketTests {
     }
 
     @Test func permitsAreNeverExceededAndWaitingIsMeasured() async throws {
-        defer { server.stop() }
         let wire = Gauge(TransportUnderTest.make())
-        let agent = Agent(config: config { $0.throttle = Throttle(maximumPerHost: 3) }, transport: wire)
+        let agent = server.agent(transport: wire) { $0.throttle = Throttle(maximumPerHost: 3) }
         server.on(.get, "/quick", .json("7").delayed(by: .milliseconds(5)))
         let tasks = (0..<200).map { _ in
             Task { try await agent.response(for: GeneralRequest("/quick").expecting(Int.self)).metrics.queue }
@@ -106,7 +95,6 @@ struct AdmissionSocketTests {
     }
 
     @Test func thousandSendsNeedOneRefreshThroughFourPermits() async throws {
-        defer { server.stop() }
         struct Tokens: Authenticator {
             let host: String?
             func appliesTo(_ url: URL) -> Bool { url.host() == host }
@@ -117,20 +105,16 @@ struct AdmissionSocketTests {
                 try await agent.send(GeneralRequest("/token").expecting(String.self, at: "token"))
             }
         }
-        server.on(.get, "/token", .json(#"{"token": "new"}"#).delayed(by: .milliseconds(50)))
-        server.on(.get, "/me") { request in
-            request.headers["Authorization"] == "Bearer new" ? .json("7") : .json("{}", status: 401)
-        }
+        let tokens = server.on(.get, "/token", .json(#"{"token": "new"}"#).delayed(by: .milliseconds(50)))
+        server.on(.get, "/me") { $0.authorization?.token == "new" ? .json("7") : .json("{}", status: 401) }
         let session = AuthenticationSession(Tokens(host: server.baseURL.host()), credential: "old")
-        let agent = Agent(
-            config: config {
-                $0.authentication = .session(session)
-                $0.throttle = Throttle(maximumPerHost: 4, maximumInTotal: 4)
-            }
-        )
+        let agent = server.agent {
+            ($0.authentication, $0.retryPolicy) = (.session(session), .inherited)
+            $0.throttle = Throttle(maximumPerHost: 4, maximumInTotal: 4)
+        }
         let tasks = (0..<1_000).map { _ in Task { try await agent.get("/me") as Int } }
         for task in tasks { #expect(try await task.value == 7) }
-        #expect(server.requests.filter { $0.path == "/token" }.count == 1)
+        #expect(tokens.count == 1)
         print("1000 sends with an expired token through 4 slots: \(server.requestCount) requests")
     }
 

@@ -105,12 +105,16 @@ enum TypedRequest: Request {
         var all: [String] { lines.withLock { $0 } }
     }
 
-    private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
+    private let server: MockServer
+    private let recorder = Recorder()
+
+    init() throws { server = try MockServer { .text("\($0.method) \($0.target)") } }
+
+    private func agent(_ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        server.agent {
+            $0.accessories = [recorder]
+            change(&$0)
+        }
     }
 
     struct Cached: Request, Sendable {
@@ -129,11 +133,10 @@ enum TypedRequest: Request {
     }
 
     @Test func aCachePolicyWithoutACacheIsReportedOnce() async throws {
-        let server = try MockServer { _ in .text("x") }
-        defer { server.stop() }
-        let (recorder, lines) = (Recorder(), Lock<[String]>([]))
+        server.on(.get, "/x", .text("x"))
+        let lines = Lock<[String]>([])
         let log = LoggingAccessory(level: .failures) { line in lines.withLock { $0.append(line) } }
-        let agent = Self.agent(server) { $0.accessories = [recorder, log] }
+        let agent = agent { $0.accessories.append(log) }
         for _ in 0..<3 { #expect(try await agent.send(Cached()) == "x") }
         _ = try await agent.send(Cached().tag("modified"))
         #expect(recorder.all.count == 1 && lines.withLock { $0.count } == 1)
@@ -161,11 +164,8 @@ enum TypedRequest: Request {
 
     @Test(arguments: [String?.none, "", "u7"])
     func anAdapterThatKeepsResponsesFromBeingStoredIsReportedOnce(scope: String?) async throws {
-        let server = try MockServer { _ in .text("x") }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) {
-            $0.accessories = [recorder]
+        server.on(.get, "/x", .text("x"))
+        let agent = agent {
             $0.adapters = [Traced(scope: scope)]
             $0.cache = ResponseCache(disk: nil)
         }
@@ -179,11 +179,9 @@ enum TypedRequest: Request {
     }
 
     @Test func aRequestThatDeclaresNoModelIsReportedAtItsFirstContent() async throws {
-        let recorder = Recorder()
-        let server = try MockServer { _ in .json(#" {"id": 7}"#) }
-        defer { server.stop() }
+        server.on(.get, "/x", .json(#" {"id": 7}"#))
         server.enqueue(.status(204), .json("{}"), .json("[ ]"), .text("OK"), .json("null"))
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        let agent = agent()
         for _ in 0..<5 { try await agent.send(WithoutModel()) }
         #expect(recorder.all == [])
         for _ in 0..<3 { try await agent.send(WithoutModel()) }
@@ -198,10 +196,7 @@ enum TypedRequest: Request {
 
     #if DEBUG
     @Test func membersThatOnlyASubclassStoresAreReported() async throws {
-        let server = try MockServer { .text("\($0.method) \($0.path)") }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        let agent = agent()
         for _ in 0..<2 {
             #expect(try await agent.send(ForgetfulRequest("a")) == "GET /forgetful")
             _ = try await agent.send(ForgetfulRequest("b").header("X-A", "1"))
@@ -217,29 +212,22 @@ enum TypedRequest: Request {
     }
 
     @Test func overriddenMembersOfAClassAreNotReported() async throws {
-        let server = try MockServer { .text("\($0.method) \($0.path)") }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        let agent = agent()
         #expect(try await agent.send(GoodRequest("a")) == "GET /good")
         #expect(try await agent.send(BaseRequest("b")) == "GET /b")
         #expect(recorder.all == [])
     }
 
     @Test func whatAMirrorOfItsOwnShowsIsNotReported() async throws {
-        let server = try MockServer { .text("\($0.method) \($0.path)") }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        let agent = agent()
         #expect(try await agent.send(DescribedRequest("b")) == "GET /b")
         #expect(recorder.all == [])
     }
 
     @Test func filtersAndFormattersOfAnotherTypeAreReported() async throws {
-        let server = try MockServer { $0.path == "/other" ? .json(#"{"id": 1}"#) : .json("[]") }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        server.on(.get, "*", .json("[]"))
+        server.on(.get, "/other", .json(#"{"id": 1}"#))
+        let agent = agent()
         #expect(try await agent.send(AnyFilterRequest()) == "[]")
         #expect(recorder.all.last?.contains("declare 'var filter: some ResponseFilter', or") == true)
         #expect(try await agent.send(OpaqueFormatterRequest()).isEmpty)
@@ -253,10 +241,9 @@ enum TypedRequest: Request {
     }
 
     @Test func filtersAndFormattersOfTheRightTypeAreNotReported() async throws {
-        let server = try MockServer { $0.path == "/default" ? .json("[]") : .json(#"{"items": []}"#) }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        server.on(.get, "*", .json(#"{"items": []}"#))
+        server.on(.get, "/default", .json("[]"))
+        let agent = agent()
         #expect(try await agent.send(TypedFilterRequest()).isEmpty)
         #expect(try await agent.send(DefaultFormatterRequest()).isEmpty)
         _ = try await agent.send(InferredModelRequest())
@@ -264,10 +251,7 @@ enum TypedRequest: Request {
     }
 
     @Test func storedPropertiesAndRightTypesAreNotReported() async throws {
-        let server = try MockServer { .text("\($0.method) \($0.target)") }
-        defer { server.stop() }
-        let recorder = Recorder()
-        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        let agent = agent()
         let text = try await agent.send(SearchWithNames(query: "a", method: 1))
         #expect(text == "GET /search?query=a&method=1")
         #expect(try await agent.send(TypedRequest.query("a")) == "POST /typed")

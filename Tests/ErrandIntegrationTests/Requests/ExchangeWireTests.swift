@@ -19,10 +19,13 @@ struct ExchangeWireTests {
         }
     }
 
-    private func agent(_ server: MockServer, _ log: Log, _ transport: any Transport) -> Agent {
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL), accessories: [log], retryPolicy: .never)
-        config.environment = [:]
-        return Agent(config: config, transport: transport)
+    private let server: MockServer
+    private let log = Log()
+
+    init() throws { server = try MockServer { _ in .json("{}") } }
+
+    private func agent(_ place: Int) -> Agent {
+        server.agent(transport: Self.transports[place]) { $0.accessories = [log] }
     }
 
     private static var transports: [any Transport] { [URLSessionTransport(), CurlTransport()] }
@@ -56,10 +59,7 @@ struct ExchangeWireTests {
     }
 
     @Test(arguments: 0..<2) func anExchangeAndItsLineForCurlAreWhatTheServerReceives(_ place: Int) async throws {
-        let server = try MockServer { _ in .json("{}") }
-        defer { server.stop() }
-        let log = Log()
-        let agent = agent(server, log, Self.transports[place])
+        let agent = agent(place)
         // curl would ask before it sends as much.
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID())")
         try Data(count: 1_500_000).write(to: file)
@@ -91,10 +91,8 @@ struct ExchangeWireTests {
     }
 
     @Test(arguments: 0..<2) func anExchangeThatFailsOrIsAStreamIsToldAtItsEnd(_ place: Int) async throws {
-        let server = try MockServer { _ in .text("0123456789") }
-        defer { server.stop() }
-        let log = Log()
-        let agent = agent(server, log, Self.transports[place])
+        server.on(.get, "/stream", .text("0123456789"))
+        let agent = agent(place)
         var count = 0
         for try await chunk in try await agent.bytes(for: GeneralRequest("/stream")) { count += chunk.count }
         while log.last == nil { await Task.yield() }

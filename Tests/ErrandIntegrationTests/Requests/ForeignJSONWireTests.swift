@@ -82,12 +82,18 @@ struct ForeignJSONWireTests {
         },
     ]
 
+    private let server: MockServer
+    private let agent: Agent
+
+    init() throws {
+        server = try MockServer()
+        agent = server.agent()
+    }
+
     private func read(_ way: Way, name: String = "a", more: String = "", prefix: String = "") async throws -> String {
-        let server = try MockServer()
-        defer { server.stop() }
         let body = way.body.replacing("NAME", with: name).replacing("MORE", with: more)
         server.enqueue(.json(prefix + body, status: way.status))
-        return try await way.read(Agent(config: NetworkConfig(baseURL: server.baseURL)))
+        return try await way.read(agent)
     }
 
     @Test(arguments: ways)
@@ -114,10 +120,7 @@ struct ForeignJSONWireTests {
 
     /// They become equal, so that neither is taken for the other.
     @Test func namesAreComparedAfterTheRepair() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.enqueue(.json(#"{"code\ud800":0,"code\udc00":1,"data":1}"#))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
         let filter = EnvelopeFilter(code: "code\u{FFFD}", data: "data")
         let error = await #expect(throws: NetworkError.self) {
             try await agent.send(GeneralRequest("/x").filter(filter).expecting(Int.self))
@@ -132,19 +135,14 @@ struct ForeignJSONWireTests {
     /// What is invalid in another way remains an error.
     @Test(arguments: [#"{"name":"\ud83d\u12"}"#, "\u{FEFF}\u{FEFF}{}", "\u{FEFF}", #"{"name":"\ud83d"#])
     func otherwiseInvalidJSONIsAnError(body: String) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.enqueue(.json(body))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
         let error = await #expect(throws: NetworkError.self) { try await agent.get("/x", as: JSONValue.self) }
         #expect(error?.kind == .unacceptableContent)
     }
 
     @Test(arguments: [200, 201, 202], [HTTPMethod.get, .post])
     func emptySuccessIsNilOrNothing(status: Int, method: HTTPMethod) async throws {
-        let server = try MockServer { _ in .status(status) }
-        defer { server.stop() }
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        server.on(method, "/x", .status(status))
         let request = GeneralRequest("/x").method(method)
         #expect(try await agent.send(request.expecting(Named?.self)) == nil)
         #expect(try await agent.send(request.formatted(by: JSONFormatter<Int?>(at: "a.b"))) == nil)

@@ -9,13 +9,15 @@ import Testing
 struct LogWireTests {
     private let lines = Lock<[String]>([])
 
-    private func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.accessories = [LoggingAccessory { [lines] line in lines.withLock { $0.append(line) } }]
-        change(&config)
-        return Agent(config: config)
+    private let server: MockServer
+
+    init() throws { server = try MockServer() }
+
+    private func agent(_ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        server.agent {
+            $0.accessories = [LoggingAccessory { [lines] line in lines.withLock { $0.append(line) } }]
+            change(&$0)
+        }
     }
 
     /// The last line, after the request.
@@ -25,10 +27,10 @@ struct LogWireTests {
     }
 
     @Test func attemptsAtSeveralURLsAreNamedWithTheirStatus() async throws {
-        let server = try MockServer { $0.path.hasPrefix("/one") ? .status(503) : .text("x") }
-        defer { server.stop() }
+        server.on(.get, "/one/*", .status(503))
+        server.on(.get, "/two/*", .text("x"))
         let urls = ["one", "two"].map { BaseURL(server.baseURL.appending(path: $0)) }
-        let agent = agent(server) { ($0.cdnURL, $0.cdnFallbacks) = (urls[0], [urls[1]]) }
+        let agent = agent { ($0.cdnURL, $0.cdnFallbacks) = (urls[0], [urls[1]]) }
         let request = GeneralRequest("/logo.png").query(["token": "secret"]).usingCDN().expecting(String.self)
         let response = try await agent.response(for: request)
         #expect(response.metrics.attempts.map(\.statusCode) == [503, 200])
@@ -41,31 +43,28 @@ struct LogWireTests {
     }
 
     @Test func retriesAreNamedWithTheirStatus() async throws {
-        let server = try MockServer { _ in .text("x") }
-        defer { server.stop() }
+        server.on(.get, "/x", .text("x"))
         server.enqueue(.status(503), .text("x").faulted(.closeInBody(after: 0)))
         let policy = RetryPolicy(maximumAttempts: 3, baseDelay: .milliseconds(1), maximumDelay: .milliseconds(1))
-        _ = try await agent(server) { $0.retryPolicy = policy }.send(GeneralRequest("/x").expecting(String.self))
+        _ = try await agent { $0.retryPolicy = policy }.send(GeneralRequest("/x").expecting(String.self))
         #expect(outcome.hasSuffix("after 3 attempts: 503, no response, 200"), "\(outcome)")
     }
 
     @Test func failureAtAnotherURLNamesIt() async throws {
-        let server = try MockServer { _ in .status(404) }
-        defer { server.stop() }
+        server.on(.get, "*", .status(404))
         server.on(.get, "/from", .redirect(to: "/to", status: 302))
-        await #expect(throws: NetworkError.self) { try await agent(server).send(GeneralRequest("/from")) }
+        await #expect(throws: NetworkError.self) { try await agent().send(GeneralRequest("/from")) }
         #expect(outcome.hasPrefix("failed: GET 127.0.0.1:\(server.port): the status 404"), "\(outcome)")
-        await #expect(throws: NetworkError.self) { try await agent(server).send(GeneralRequest("/x")) }
+        await #expect(throws: NetworkError.self) { try await agent().send(GeneralRequest("/x")) }
         #expect(outcome.hasPrefix("failed: the status 404 is not acceptable"), "\(outcome)")
     }
 
     @Test func validatedResponseIsCalledSo() async throws {
-        let server = try MockServer { request in
+        server.on(.get, "/x") { request in
             request.headers["If-None-Match"] == nil
                 ? .text("x", headers: ["ETag": "\"1\"", "Cache-Control": "no-cache"]) : .status(304)
         }
-        defer { server.stop() }
-        let agent = agent(server) { ($0.cache, $0.cachePolicy) = (ResponseCache(disk: nil), .http) }
+        let agent = agent { ($0.cache, $0.cachePolicy) = (ResponseCache(disk: nil), .http) }
         let request = GeneralRequest("/x").expecting(String.self)
         _ = try await agent.send(request)
         #expect(outcome.hasPrefix("200 in "))
@@ -79,12 +78,10 @@ struct LogWireTests {
     @Test func eachDescriptionIsOneShortLine() async throws {
         struct Page: Decodable, Sendable { var token: String }
         let body = #"{"token":"CANARY"}"#
-        let server = try MockServer { request in
-            request.path == "/from" ? .redirect(to: "/to?token=CANARY", status: 302) : .json(body)
-        }
-        defer { server.stop() }
+        server.on(.get, "/from", .redirect(to: "/to?token=CANARY"))
+        server.on(.get, "/to", .json(body))
         let events = Lock<[String]>([])
-        let agent = agent(server)
+        let agent = agent()
         let request = GeneralRequest("/from").query(["token": "CANARY"]).header("X-Token", "CANARY").expecting(
             Page.self
         )
@@ -109,11 +106,9 @@ struct LogWireTests {
     }
 
     @Test func errorsNameWhatWasLookedForAndWhoseLimitItWas() async throws {
-        let server = try MockServer { request in
-            request.path == "/slow" ? .text("late").faulted(.hang) : .json(#"{"items":[{"name":"a"}]}"#)
-        }
-        defer { server.stop() }
-        let agent = agent(server)
+        server.on(.get, "/slow", .text("late").faulted(.hang))
+        server.on(.get, "/x", .json(#"{"items":[{"name":"a"}]}"#))
+        let agent = agent()
         func text<T>(_ work: () async throws -> T) async -> String {
             do {
                 _ = try await work()

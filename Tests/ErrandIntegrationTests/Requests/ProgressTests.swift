@@ -14,10 +14,10 @@ struct ProgressTests {
 
     init() throws {
         server = try MockServer()
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.accessories = [events]
-        config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
-        agent = Agent(config: config)
+        agent = server.agent { [events] in
+            $0.accessories = [events]
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
+        }
         server.on(.get, "/large", .data(Self.body))
         server.on(.put, "/x", .status(204))
     }
@@ -39,11 +39,10 @@ struct ProgressTests {
     @Test(arguments: [true, false])
     func uploadProgressIsReportedBeforeTheResponse(_ hasLength: Bool) async throws {
         server.on(.put, "/x", .data(Self.body))
-        let source = LongBody(byteCount: hasLength ? Int64(Self.size) : nil, size: Self.size)
+        let source = PatternSource(count: Self.size, statesCount: hasLength)
         events.clear()
-        var config = agent.config
-        config.adapters = [BodyAdapter(source: source)]
-        try await Agent(config: config).send(GeneralRequest("/x").method(.put).expecting(Void.self))
+        agent.config.adapters = [BodyAdapter(source: source)]
+        try await agent.send(GeneralRequest("/x").method(.put).expecting(Void.self))
         let told = events.progress(.upload)
         #expect(told.last?.completed == Int64(Self.size))
         #expect(told.last?.total == Int64(Self.size))
@@ -98,27 +97,6 @@ struct ProgressTests {
 }
 
 private struct BodyAdapter: RequestAdapter {
-    let source: LongBody
+    let source: PatternSource
     func adapt(_ request: inout OutgoingRequest, for context: RequestContext) { request.body = .source(source) }
-}
-
-/// A body that is made while it is sent.
-private struct LongBody: BodySource {
-    let byteCount: Int64?
-    let size: Int
-
-    func makeReader() -> any BodyReader { Reader(rest: size) }
-
-    private final class Reader: BodyReader {
-        private var rest: Int
-
-        init(rest: Int) { self.rest = rest }
-
-        func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-            let count = min(rest, buffer.count)
-            buffer.prefix(count).copyBytes(from: repeatElement(7, count: count))
-            rest -= count
-            return count
-        }
-    }
 }

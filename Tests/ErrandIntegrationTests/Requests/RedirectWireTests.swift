@@ -6,39 +6,19 @@ import Testing
 /// Redirects on a real wire: URLSession's own following never gets a hand on them.
 @Suite(.serialized, .limit(seconds: 60))
 struct RedirectWireTests {
-    /// A body that is made while it is sent.
-    private struct Made: BodySource {
-        let byteCount: Int64? = 200_000
-        func makeReader() throws -> any BodyReader { Reader() }
+    private let server: MockServer
+    private let other: MockServer
 
-        final class Reader: BodyReader {
-            private var rest = 200_000
-            func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-                let count = min(rest, buffer.count)
-                for index in 0..<count { buffer[index] = UInt8((200_000 - rest + index) % 251) }
-                rest -= count
-                return count
-            }
-        }
-    }
-
-    private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
-    }
+    init() throws { (server, other) = (try MockServer(), try MockServer()) }
 
     /// RFC 9110, sections 15.4.2 to 15.4.9.
     @Test(arguments: [301, 302, 303, 307, 308], [HTTPMethod.get, .head, .post, .put, .delete])
     func methodAndBodyFollowTheStandard(_ status: Int, _ method: HTTPMethod) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(method, "/from", .redirect(to: "../to?x=1", status: status))
         for target in [HTTPMethod.get, .head, .post, .put, .delete] { server.on(target, "/to", .status(204)) }
         let hasBody = method == .post || method == .put
         let request = GeneralRequest("/from").method(method).body(hasBody ? .data(Data("body".utf8)) : .empty)
-        let response = try await Self.agent(server).response(for: request.expecting(Void.self))
+        let response = try await server.agent().response(for: request.expecting(Void.self))
         let becomesGet = status == 303 && method != .head || status < 303 && method == .post
         let last = try #require(server.requests.last)
         #expect(last.method == (becomesGet ? .get : method))
@@ -51,12 +31,10 @@ struct RedirectWireTests {
 
     @Test(arguments: [307, 308])
     func aStreamedBodyIsReadAgainFromItsStart(_ status: Int) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(.put, "/from", .redirect(to: "/to", status: status))
         server.on(.put, "/to", .status(204))
-        let adapter = StreamingAdapter(body: .source(Made()))
-        let agent = Self.agent(server) { $0.adapters = [adapter] }
+        let adapter = StreamingAdapter(body: .source(PatternSource(count: 200_000, statesCount: true)))
+        let agent = server.agent { $0.adapters = [adapter] }
         try await agent.send(GeneralRequest("/from").method(.put).expecting(Void.self))
         let bodies = server.requests.map(\.body)
         #expect(bodies.map(\.count) == [200_000, 200_000])
@@ -70,20 +48,18 @@ struct RedirectWireTests {
 
     @Test
     func credentialsAndSecretsAreNotSentToAnotherOrigin() async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
-        home.on(.get, "/near", .redirect(to: "/here"))
-        home.on(.get, "/here", .status(204))
-        home.on(.get, "/far", .redirect(to: other.baseURL.appending(path: "there").absoluteString))
+        server.on(.get, "/near", .redirect(to: "/here"))
+        server.on(.get, "/here", .status(204))
+        server.on(.get, "/far", .redirect(to: other.baseURL.appending(path: "there").absoluteString))
         other.on(.get, "/there", .status(204))
-        let agent = Self.agent(home) { $0.secrets.headers.append("X-Tenant") }
+        let agent = server.agent { $0.secrets.headers.append("X-Tenant") }
         let headers: HTTPHeaders = ["X-Api-Key": "k", "X-Tenant": "t", "Cookie": "c=1", "Accept-Language": "en"]
         for path in ["/near", "/far"] {
             let request = GeneralRequest(path).headers(headers).authorization(.bearer("token"))
             try await agent.send(request.expecting(Void.self))
         }
-        let (near, far) = (try #require(home.requests.first { $0.path == "/here" }), try #require(other.requests.first))
+        let near = try #require(server.requests.first { $0.path == "/here" })
+        let far = try #require(other.requests.first)
         for name in ["Authorization", "X-Api-Key", "X-Tenant", "Cookie"] {
             #expect(near.headers.contains(name))
             #expect(!far.headers.contains(name))
@@ -94,11 +70,8 @@ struct RedirectWireTests {
     /// RFC 9110, section 15.4: a strict server compares a digest with the empty body.
     @Test(arguments: [301, 302, 303], [false, true])
     func fieldsThatDescribeTheBodyEndWithIt(_ status: Int, _ leavesOrigin: Bool) async throws {
-        let (home, other) = (try MockServer(), try MockServer())
-        defer { home.stop() }
-        defer { other.stop() }
-        let target = leavesOrigin ? other : home
-        home.on(.post, "/from", .redirect(to: target.baseURL.appending(path: "to").absoluteString, status: status))
+        let target = leavesOrigin ? other : server
+        server.on(.post, "/from", .redirect(to: target.baseURL.appending(path: "to").absoluteString, status: status))
         target.on(.get, "/to", .status(204))
         let fields: HTTPHeaders = [
             "Last-Modified": "Sun, 01 Mar 2026 12:00:40 GMT", "Content-Digest": "sha-256=:AA==:", "Content-MD5": "AA==",
@@ -106,7 +79,7 @@ struct RedirectWireTests {
             "Content-Range": "bytes 0-3/4", "Content-Language": "en", "Accept-Language": "en",
         ]
         let request = GeneralRequest("/from").method(.post).headers(fields).body(.data(Data("body".utf8)))
-        try await Self.agent(home).send(request.expecting(Void.self))
+        try await server.agent().send(request.expecting(Void.self))
         let names = try #require(target.requests.last).headers.map { $0.name.lowercased() }
         #expect(names.contains("accept-language"))
         #expect(names.filter { $0.hasPrefix("content-") || $0.hasSuffix("digest") || $0 == "last-modified" } == [])
@@ -114,12 +87,10 @@ struct RedirectWireTests {
 
     @Test
     func timingOfAnAttemptIncludesItsRedirects() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(.get, "/a", .redirect(to: "/b").delayed(by: .milliseconds(60)))
         server.on(.get, "/b", .redirect(to: "/c").delayed(by: .milliseconds(60)))
         server.on(.get, "/c", .json("1"))
-        let response = try await Self.agent(server).response(for: GeneralRequest("/a"))
+        let response = try await server.agent().response(for: GeneralRequest("/a"))
         let times = try #require(response.metrics.attempts.first)
         #expect(times.total >= .milliseconds(120))
         #expect(times.firstByte ?? .zero >= .milliseconds(120))
@@ -128,12 +99,10 @@ struct RedirectWireTests {
 
     @Test
     func redirectLoopEndsAfterTenHopsAndEachIsReported() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(.get, "/a", .redirect(to: "/b"))
         server.on(.get, "/b", .redirect(to: "/a"))
         let hops = Hops()
-        let agent = Self.agent(server) { $0.accessories = [hops] }
+        let agent = server.agent { $0.accessories = [hops] }
         let error = await #expect(throws: NetworkError.self) { try await agent.send(GeneralRequest("/a")) }
         #expect(error?.reason == .invalidRedirect("there were more than 10"))
         #expect(hops.all.count == 10)
@@ -148,10 +117,8 @@ struct RedirectWireTests {
         ]
     )
     func redirectsToOtherTargetsAreRejected(_ target: String, _ kind: NetworkError.Kind) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(.get, "/x", .redirect(to: target))
-        let error = await #expect(throws: NetworkError.self) { try await Self.agent(server).send(GeneralRequest("/x")) }
+        let error = await #expect(throws: NetworkError.self) { try await server.agent().send(GeneralRequest("/x")) }
         #expect(error?.kind == kind, "\(String(describing: error))")
         #expect(server.requestCount == 1)
     }
@@ -159,10 +126,8 @@ struct RedirectWireTests {
     @Test
     func redirectNotFollowedIsTheResponseAndAVetoIsItsError() async throws {
         struct No: Error {}
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(.get, "/x", .redirect(to: "/y", body: "moved"))
-        let agent = Self.agent(server)
+        let agent = server.agent()
         let refused = GeneralRequest("/x").redirectPolicy(.refuse).acceptance(Acceptance(statusCodes: 300..<400))
         #expect(try await agent.send(refused.expecting(String.self)) == "moved")
         let vetoed = GeneralRequest("/x").redirectPolicy(.follow.vetoing { _ in throw No() })
@@ -172,7 +137,7 @@ struct RedirectWireTests {
 }
 
 /// Records the redirects that an accessory is notified of.
-private final class Hops: Accessory {
+final class Hops: Accessory {
     private let list = Lock<[Redirect]>([])
     var all: [Redirect] { list.withLock { $0 } }
 

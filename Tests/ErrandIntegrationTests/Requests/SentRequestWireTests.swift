@@ -34,14 +34,6 @@ struct SentRequestWireTests {
         }
     }
 
-    private struct Tokens: Authenticator {
-        func appliesTo(_ url: URL) -> Bool { true }
-        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
-            request.headers["Authorization"] = "Bearer \(token)"
-        }
-        func refresh(_ token: String, with agent: Agent) -> String { "new" }
-    }
-
     /// Sends a request twice, as a handshake does.
     private struct Twice: Interceptor {
         func intercept(
@@ -66,9 +58,7 @@ struct SentRequestWireTests {
 
     init() throws {
         server = try MockServer()
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
-        agent = Agent(config: config)
+        agent = server.agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) }
     }
 
     private func adapt(_ change: @escaping @Sendable (inout OutgoingRequest) -> Void) {
@@ -81,7 +71,6 @@ struct SentRequestWireTests {
 
     @Test(arguments: [MockResponse.status(503), .text("x").faulted(.resetBeforeHead)])
     func getThatAnAdapterMakesAPostIsSentOnce(_ response: MockResponse) async throws {
-        defer { server.stop() }
         server.enqueue(response, response, response)
         adapt { request in
             request.method = .post
@@ -93,7 +82,6 @@ struct SentRequestWireTests {
     }
 
     @Test func postToWhichAnAdapterAddsAKeyIsRetried() async throws {
-        defer { server.stop() }
         server.enqueue(.status(503), .text("x").faulted(.resetBeforeHead), .text("done"))
         adapt { $0.headers["Idempotency-Key"] = "abc" }
         #expect(try await send(.post) == "done")
@@ -101,7 +89,6 @@ struct SentRequestWireTests {
     }
 
     @Test func postThatWasRedirectedToAGetThatBreaksIsSentOnce() async throws {
-        defer { server.stop() }
         server.on(.post, "/x", .redirect(to: "/y", status: 303))
         server.on(.get, "/y", .text("long enough").faulted(.resetBeforeHead))
         adapt { $0.method = .post }
@@ -115,8 +102,7 @@ struct SentRequestWireTests {
     /// With the body of an adapter, and with one of the request itself, which comes from the same place.
     @Test(arguments: Ending.allCases)
     func bodyThatCanBeReadOnceIsNeverSentEmpty(_ ending: Ending) async throws {
-        defer { server.stop() }
-        let session = AuthenticationSession(Tokens(), credential: "old")
+        let session = AuthenticationSession(RenewedTokens(), credential: "old")
         agent.config.authentication = .session(session)
         let response: MockResponse =
             switch ending {
@@ -143,7 +129,6 @@ struct SentRequestWireTests {
     }
 
     @Test func interceptorThatRepeatsABodyThatCanBeReadOnceGetsAnError() async throws {
-        defer { server.stop() }
         server.on(.put, "/x", .text("done"))
         let source = SingleUse()
         adapt { $0.body = .source(source) }
@@ -164,7 +149,6 @@ struct SentRequestWireTests {
     }
 
     @Test func interceptorMayRepeatABodyThatCanBeReadAgain() async throws {
-        defer { server.stop() }
         server.on(.put, "/x", .text("done"))
         adapt { $0.body = .data(Data("ab012".utf8)) }
         agent.config.interceptors = [Twice()]
@@ -191,7 +175,6 @@ struct SentRequestWireTests {
 
     @Test(arguments: [true, false])
     func rateLimitOfAServerFailsNoSend(_ tellsTime: Bool) async throws {
-        defer { server.stop() }
         let limit = Limit()
         server.on(.get, "/x") { _ in
             limit.takes() ? .text("done") : .status(503, headers: tellsTime ? ["Retry-After": "0.2"] : [:])

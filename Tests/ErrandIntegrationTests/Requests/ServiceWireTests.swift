@@ -36,37 +36,24 @@ import Testing
         enum CodingKeys: CodingKey { case tags }
     }
 
-    private static func echo() throws -> MockServer {
-        try MockServer { .text("\($0.headers["Content-Type"] ?? "-") \($0.text)") }
-    }
+    private let server: MockServer
 
-    private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        change(&config)
-        return Agent(config: config)
-    }
+    init() throws { server = try MockServer { .text("\($0.headers["Content-Type"] ?? "-") \($0.text)") } }
 
     /// A service's declaration for bodies does not change the query of a GET.
     @Test(arguments: [HTTPMethod.get, .delete, .post]) func inheritedFormsAreForBodies(method: HTTPMethod) async throws
     {
-        let server = try MockServer { .text("\($0.target) \($0.text)") }
-        defer { server.stop() }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.parameterEncoding = .form.dates(.secondsSince1970)
+        server.on(method, "/x") { .text("\($0.target) \($0.text)") }
+        let agent = server.agent { $0.parameterEncoding = .form.dates(.secondsSince1970) }
         let date = Date(timeIntervalSince1970: 1_700_000_000)
         let request = GeneralRequest("/x").method(method).parameters(["at": date]).expecting(String.self)
         let expected = method == .post ? "/x at=1700000000" : "/x?at=1700000000 "
-        #expect(try await Agent(config: config).send(request) == expected)
+        #expect(try await agent.send(request) == expected)
     }
 
     @Test func aServiceDeclaresOnceThatItsPOSTsAreForms() async throws {
-        let server = try Self.echo()
-        defer { server.stop() }
         let forms = Service(id: "forms", parameterEncoding: .form.dates(.secondsSince1970))
-        let agent = Self.agent(server)
+        let agent = server.agent()
         let form = "application/x-www-form-urlencoded"
         #expect(
             try await agent.send(PostOrder(service: forms))
@@ -83,9 +70,7 @@ import Testing
     }
 
     @Test func requestsAndServicesWithoutAnEncodingInheritTheConfigs() async throws {
-        let server = try Self.echo()
-        defer { server.stop() }
-        let agent = Self.agent(server) { $0.parameterEncoding = .form.dates(.millisecondsSince1970) }
+        let agent = server.agent { $0.parameterEncoding = .form.dates(.millisecondsSince1970) }
         let plain = try await agent.send(PostOrder(service: Service(id: "plain")))
         #expect(plain.hasSuffix("&date=7000"))
         let service = Service(id: "dates", parameterEncoding: .inherited.dates(.secondsSince1970))
@@ -93,18 +78,17 @@ import Testing
         #expect(styled.hasPrefix("application/x-www-form-urlencoded") && styled.hasSuffix("&date=7"))
         let json = try await agent.send(PostOrder(service: Service(id: "json", parameterEncoding: .json)))
         #expect(json == #"application/json {"item":"a b","tags":["x","y"],"date":"1970-01-01T00:00:07Z"}"#)
-        #expect(try await Self.agent(server).send(PostOrder(service: .default)) == json)
+        #expect(try await server.agent().send(PostOrder(service: .default)) == json)
     }
 
     @Test func theConditionsForAcceptingAResponseAreInherited() async throws {
-        let server = try MockServer { _ in .text("old", status: 304) }
-        defer { server.stop() }
+        server.on(.get, "/x", .text("old", status: 304))
         let wide = Acceptance(statusCodes: 200..<400)
         let service = Service(id: "wide", acceptance: wide)
         let request = GeneralRequest("/x").expecting(Void.self)
-        try await Self.agent(server).send(request.service(service))
-        try await Self.agent(server) { $0.acceptance = wide }.send(request)
-        let config = Self.agent(server) { $0.acceptance = wide }
+        try await server.agent().send(request.service(service))
+        try await server.agent { $0.acceptance = wide }.send(request)
+        let config = server.agent { $0.acceptance = wide }
         let strict = Service(id: "strict", acceptance: Acceptance())
         for refused in [
             request.service(strict), request.acceptance(Acceptance()), request.acceptance(.inherited.accepting(201)),
@@ -135,8 +119,6 @@ import Testing
     }
 
     @Test func aBaseURLIsCreatedFromATextAtRunTime() async throws {
-        let server = try Self.echo()
-        defer { server.stop() }
         let text = " \(server.baseURL.absoluteString)/v1 \n"
         let agent = Agent(config: NetworkConfig(baseURL: try BaseURL(text)))
         _ = try await agent.send(GeneralRequest("/x").expecting(String.self))

@@ -25,12 +25,12 @@ import Testing
 
     private struct Step: Decodable, Sendable { let next: URL }
 
-    private func agent(_ server: MockServer) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        (config.environment, config.retryPolicy) = ([:], .never)
-        (config.cache, config.cachePolicy) = (ResponseCache(disk: nil), .http)
-        config.decoder = LosslessJSONDecoder()
-        return Agent(config: config)
+    private let server: MockServer
+    private let agent: Agent
+
+    init() throws {
+        server = try MockServer()
+        agent = server.agent(ResponseCache(disk: nil))
     }
 
     @Test(arguments: Way.allCases, targets)
@@ -43,23 +43,19 @@ import Testing
             case .contentLocation: ["Content-Location": written, "Cache-Control": "max-age=60"]
             default: [:]
             }
-        let server = try MockServer { request in
-            switch (request.method, request.target) {
-            case (.post, "/change"):
-                let name = way == .invalidation ? "Location" : "Content-Location"
-                return .json("1", status: 201, headers: [name: written])
-            case (.post, _): return .json("1", headers: fields)
-            case (_, "/start") where way == .nextInJSON:
-                let next = "http://\(request.headers["Host"] ?? "")\(written)"
-                return .json((["next": .string(next)] as JSONValue).description)
-            case (_, "/start") where way == .page || way == .storedPage: return .json("1", headers: fields)
-            case (_, "/start"): return .status(302, headers: ["Location": written])
-            case (_, requested): return .json("2", headers: way == .anchor ? fields : ["Cache-Control": "max-age=60"])
-            default: return .json("3")
+        let next: JSONValue = ["next": .string(server.baseURL.absoluteString + written)]
+        let first: MockResponse =
+            switch way {
+            case .nextInJSON: .json(next.description)
+            case .page, .storedPage: .json("1", headers: fields)
+            default: .status(302, headers: ["Location": written])
             }
-        }
-        defer { server.stop() }
-        let agent = agent(server)
+        let place = way == .invalidation ? "Location" : "Content-Location"
+        server.on(.post, "*", .json("1", headers: fields))
+        server.on(.post, "/change", .json("1", status: 201, headers: [place: written]))
+        server.on(.get, "*", .json("3"))
+        server.on(.get, "/start", first)
+        server.on(.get, requested, .json("2", headers: way == .anchor ? fields : ["Cache-Control": "max-age=60"]))
         let (start, named) = (GeneralRequest("/start").expecting(Int.self), GeneralRequest(written).expecting(Int.self))
         switch way {
         case .redirect:
@@ -104,12 +100,10 @@ import Testing
 
     /// RFC 9110, section 10.2.2.
     @Test func fragmentIsInheritedOverARedirectAndNotSent() async throws {
-        let server = try MockServer { _ in .text("ok") }
-        defer { server.stop() }
+        server.on(.get, "*", .text("ok"))
         server.on(.get, "/a", .redirect(to: "/b#part%201[2]"))
         server.on(.get, "/b", .redirect(to: "/c?d=1"))
         server.on(.get, "/e", .redirect(to: "/a#own"))
-        let agent = agent(server)
         let request = GeneralRequest("/a").expecting(String.self)
         let response = try await agent.response(for: request)
         #expect(response.url.fragment() == "part%201%5B2%5D" && response.url.query() == "d=1")
@@ -133,11 +127,11 @@ import Testing
         ("</9>; rel=next; anchor='/9'", "end"),
     ])
     func theEndOfAListIsOnlyWhereItIsCertain(field: String, outcome: String) async throws {
-        let server = try MockServer { .json("1", headers: $0.target == "/1" ? ["Link": field] : [:]) }
-        defer { server.stop() }
+        server.on(.get, "*", .json("1"))
+        server.on(.get, "/1", .json("1", headers: ["Link": field]))
         var count = 0
         do {
-            for try await _ in agent(server).pages(of: GeneralRequest("/1").expecting(Int.self)) { count += 1 }
+            for try await _ in agent.pages(of: GeneralRequest("/1").expecting(Int.self)) { count += 1 }
             #expect(outcome != "error")
         } catch let error as NetworkError {
             #expect(outcome == "error" && error.kind == .invalidRequest, "\(error)")

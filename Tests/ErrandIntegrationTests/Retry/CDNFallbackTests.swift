@@ -15,16 +15,11 @@ import Testing
         GeneralRequest("/a/file.txt").method(method).query(["v": 1]).usingCDN().expecting(String.self)
     }
 
-    private static func config(_ urls: [BaseURL], _ change: (inout NetworkConfig) -> Void = { _ in }) -> NetworkConfig {
-        var config = NetworkConfig(
-            baseURL: "https://api.example",
-            cdnURL: urls[0],
-            cdnFallbacks: Array(urls.dropFirst())
-        )
-        config.environment = [:]
-        config.retryPolicy = .never
+    private static func agent(_ urls: [BaseURL], _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        var config = NetworkConfig(baseURL: "https://api.example", retryPolicy: .never)
+        (config.cdnURL, config.cdnFallbacks) = (urls[0], Array(urls.dropFirst()))
         change(&config)
-        return config
+        return Agent(config: config)
     }
 
     @Test(arguments: ["closed", "500", "lost", "silent"])
@@ -40,11 +35,11 @@ import Testing
         let last = try MockServer { _ in .text("unused") }
         defer { for server in [failing, working, last] { server.stop() } }
         let first = fault == "closed" ? try Self.closedPort() : BaseURL(failing.baseURL)
-        let config = Self.config([first, BaseURL(working.baseURL), BaseURL(last.baseURL)]) {
+        let agent = Self.agent([first, BaseURL(working.baseURL), BaseURL(last.baseURL)]) {
             // It applies to the server that works too.
             $0.limits.timeout = fault == "silent" ? .seconds(3) : .seconds(30)
         }
-        let response = try await Agent(config: config).response(for: Self.request())
+        let response = try await agent.response(for: Self.request())
         #expect(response.model == "found /a/file.txt?v=1")
         #expect(response.url.port == Int(working.port))
         #expect(response.metrics.attempts.map(\.origin) == [first.description, working.baseURL.absoluteString])
@@ -58,14 +53,14 @@ import Testing
         defer { for server in servers { server.stop() } }
         let urls = servers.map { BaseURL($0.baseURL) }
         let once = await #expect(throws: NetworkError.self) {
-            try await Agent(config: Self.config(urls + urls)).send(Self.request())
+            try await Self.agent(urls + urls).send(Self.request())
         }
         #expect(servers.map(\.requestCount) == [1, 1, 1])
         #expect(once?.attempts == 3 && once?.host?.hasSuffix("\(servers[2].port)") == true)
-        let retrying = Self.config(urls) {
+        let retrying = Self.agent(urls) {
             $0.retryPolicy = RetryPolicy(maximumAttempts: 5, baseDelay: .milliseconds(1))
         }
-        await #expect(throws: NetworkError.self) { try await Agent(config: retrying).send(Self.request()) }
+        await #expect(throws: NetworkError.self) { try await retrying.send(Self.request()) }
         #expect(servers.map(\.requestCount) == [2, 2, 4])
     }
 
@@ -73,7 +68,7 @@ import Testing
         let server = try MockServer { _ in .status(404) }
         let other = try MockServer { _ in .text("unused") }
         defer { for server in [server, other] { server.stop() } }
-        let agent = Agent(config: Self.config([server, other].map { BaseURL($0.baseURL) }))
+        let agent = Self.agent([server, other].map { BaseURL($0.baseURL) })
         let error = await #expect(throws: NetworkError.self) { try await agent.send(Self.request()) }
         #expect(error?.statusCode == 404 && other.requestCount == 0)
     }
@@ -82,8 +77,7 @@ import Testing
         let server = try MockServer { _ in .status(500) }
         let other = try MockServer { _ in .text("unused") }
         defer { for server in [server, other] { server.stop() } }
-        let config = Self.config([server, other].map { BaseURL($0.baseURL) }) { $0.baseURL = BaseURL(server.baseURL) }
-        let agent = Agent(config: config)
+        let agent = Self.agent([server, other].map { BaseURL($0.baseURL) }) { $0.baseURL = BaseURL(server.baseURL) }
         let absolute = GeneralRequest(server.baseURL.absoluteString).usingCDN().expecting(String.self)
         for request in [Self.request(.put), Self.request().usingCDN(false), absolute] {
             await #expect(throws: NetworkError.self) { try await agent.send(request) }
@@ -95,11 +89,10 @@ import Testing
         let working = try MockServer { .text($0.headers["Authorization"] ?? "-") }
         let other = try MockServer { _ in .text("unused") }
         defer { for server in [working, other] { server.stop() } }
-        let config = Self.config([try Self.closedPort(), BaseURL(other.baseURL)]) {
+        let agent = Self.agent([try Self.closedPort(), BaseURL(other.baseURL)]) {
             $0.authorization = .bearer("token")
         }
         let service = Service(id: "s", cdnURL: try Self.closedPort(), cdnFallbacks: [BaseURL(working.baseURL)])
-        let agent = Agent(config: config)
         #expect(try await agent.send(Self.request().service(service)) == "Bearer token")
         #expect(other.requestCount == 0)
         let plan = try await agent.plan(for: Self.request().service(service))
@@ -111,11 +104,10 @@ import Testing
         let failing = try MockServer { _ in .status(503) }
         let working = try MockServer { _ in .text("file", headers: ["ETag": "\"1\""]) }
         defer { for server in [failing, working] { server.stop() } }
-        let config = Self.config([failing, working].map { BaseURL($0.baseURL) }) {
+        let agent = Self.agent([failing, working].map { BaseURL($0.baseURL) }) {
             $0.cache = ResponseCache(disk: nil)
             $0.cachePolicy = .cacheElseNetwork(maxAge: .seconds(60))
         }
-        let agent = Agent(config: config)
         #expect(try await agent.response(for: Self.request()).source.isFromCache == false)
         #expect(try await agent.response(for: Self.request()).source.isFromCache)
         #expect(failing.requestCount == 1 && working.requestCount == 1)
@@ -133,12 +125,12 @@ import Testing
         let failing = try MockServer { _ in .status(503) }
         let working = try MockServer { .text("\($0.target) \($0.headers["X-Signed"] ?? "-")") }
         defer { for server in [failing, working] { server.stop() } }
-        let config = Self.config([failing, working].map { BaseURL($0.baseURL) }) {
+        let agent = Self.agent([failing, working].map { BaseURL($0.baseURL) }) {
             $0.urlFilters = [Versioned()]
             $0.adapters = [Signed()]
         }
         let port = working.port
-        #expect(try await Agent(config: config).send(Self.request()) == "/a/file.txt/v2?v=1 \(port) \(port)")
+        #expect(try await agent.send(Self.request()) == "/a/file.txt/v2?v=1 \(port) \(port)")
     }
 
     /// A source that can be read once, and counts its readers.
@@ -165,7 +157,7 @@ import Testing
         let failing = try MockServer { _ in .status(503) }
         let other = try MockServer { .text("got \($0.text)") }
         let source = Once(byteCount: count)
-        let agent = Agent(config: Self.config([BaseURL(failing.baseURL), BaseURL(other.baseURL)]))
+        let agent = Self.agent([BaseURL(failing.baseURL), BaseURL(other.baseURL)])
         let method = HTTPMethod("QUERY", isSafe: true, isIdempotent: true)
         let error = await #expect(throws: NetworkError.self) {
             try await agent.send(Self.request(method).body(.source(source, contentType: "text/plain")))
@@ -176,11 +168,9 @@ import Testing
     @Test func aHostThatIsLeftAloneMovesOn() async throws {
         let failing = try MockServer { _ in .status(503) }
         let other = try MockServer { _ in .text("fallback") }
-        let agent = Agent(
-            config: Self.config([BaseURL(failing.baseURL), BaseURL(other.baseURL)]) {
-                $0.interceptors = [CircuitBreaker()]
-            }
-        )
+        let agent = Self.agent([BaseURL(failing.baseURL), BaseURL(other.baseURL)]) {
+            $0.interceptors = [CircuitBreaker()]
+        }
         for _ in 0..<8 { #expect(try await agent.send(Self.request()) == "fallback") }
         #expect(failing.requestCount < 8)
     }
@@ -188,18 +178,16 @@ import Testing
     @Test func anErrorOfTheServiceMovesOnByItsStatus() async throws {
         let failing = try MockServer { _ in .json(#"{"code": 7, "msg": "down"}"#, status: 503) }
         let other = try MockServer { _ in .json(#"{"code": 0, "data": ["up"]}"#) }
-        let agent = Agent(
-            config: Self.config([BaseURL(failing.baseURL), BaseURL(other.baseURL)]) {
-                $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data")
-            }
-        )
+        let agent = Self.agent([BaseURL(failing.baseURL), BaseURL(other.baseURL)]) {
+            $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data")
+        }
         let request = GeneralRequest("/x").usingCDN().expecting([String].self)
         #expect(try await agent.send(request) == ["up"])
     }
 
     @Test func whatHTTPSProtectsIsNotSentWithoutIt() async throws {
         let plain = try MockServer { _ in .text("plain") }
-        let agent = Agent(config: Self.config(["https://127.0.0.1:1", BaseURL(plain.baseURL)]))
+        let agent = Self.agent(["https://127.0.0.1:1", BaseURL(plain.baseURL)])
         await #expect(throws: NetworkError.self) { try await agent.send(Self.request()) }
         #expect(plain.requestCount == 0)
     }
@@ -215,11 +203,9 @@ import Testing
         }
         let server = try MockServer { _ in .text("first") }
         let other = try MockServer { _ in .text("other") }
-        let agent = Agent(
-            config: Self.config([BaseURL(server.baseURL), BaseURL(other.baseURL)]) {
-                $0.urlFilters = [Rejecting(port: other.baseURL.port)]
-            }
-        )
+        let agent = Self.agent([BaseURL(server.baseURL), BaseURL(other.baseURL)]) {
+            $0.urlFilters = [Rejecting(port: other.baseURL.port)]
+        }
         #expect(try await agent.send(Self.request()) == "first")
     }
 }

@@ -6,6 +6,14 @@ import Testing
 /// The requests of retries over real sockets.
 @Suite(.serialized, .limit(seconds: 180))
 struct RetryWireTests {
+    private let server: MockServer
+    private let agent: Agent
+
+    init() throws {
+        server = try MockServer()
+        agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+    }
+
     /// The faults after which nobody knows whether the request took effect.
     static let faults: [MockFault] = [
         .resetBeforeHead, .closeBeforeHead, .resetInBody(after: 5), .closeInBody(after: 5),
@@ -16,15 +24,11 @@ struct RetryWireTests {
     /// `ERRAND_POST_ROUNDS` requests, by default 120, 10 for each case; 1,000 in the stress step of CI.
     @Test(arguments: faults, [0, 10, 300_000])
     func aPostWithoutAKeyIsNeverSentTwice(_ fault: MockFault, _ byteCount: Int) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.keepsLog = false
         server.on(.get, "/warm", .text("warm"))
         server.on(.post, "/x", .text("long enough to be cut").faulted(fault))
-        let agent = Agent(
-            config: NetworkConfig(baseURL: server.baseURL),
-            transport: TransportUnderTest.make(maximumConnectionsPerHost: 1)
-        )
+        let transport = TransportUnderTest.make(maximumConnectionsPerHost: 1)
+        let agent = server.agent(transport: transport) { $0.retryPolicy = .inherited }
         let body = RequestBody.data(Data(repeating: 7, count: byteCount))
         let post = GeneralRequest("/x").method(.post).body(byteCount == 0 ? .empty : body).expecting(Void.self)
         let rounds = OtherProcess.number("ERRAND_POST_ROUNDS", default: 10)
@@ -39,10 +43,7 @@ struct RetryWireTests {
 
     @Test
     func aPostWithAKeyIsSentAgainWithTheSameKeyAndBody() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.enqueue(.text("x").faulted(.resetBeforeHead), .text("x").faulted(.closeBeforeHead), .status(204))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
         let post = GeneralRequest("/x").method(.post).body(.data(Data("hello".utf8))).idempotencyKey(.automatic)
         try await agent.send(post.expecting(Void.self))
         #expect(server.requests.map(\.text) == ["hello", "hello", "hello"])
@@ -51,19 +52,14 @@ struct RetryWireTests {
 
     @Test(arguments: ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "RateLimit-Reset", "X-RateLimit-Retry-After"])
     func aResetInMillisecondsThatHasPassedIsRetriedAtOnce(_ field: String) async throws {
-        let server = try MockServer { _ in .status(204) }
-        defer { server.stop() }
         let reset = String(Int((Date().timeIntervalSince1970 - 5) * 1000))
-        server.enqueue(.status(429, headers: [field: reset, "X-RateLimit-Remaining": "0"]))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        server.enqueue(.status(429, headers: [field: reset, "X-RateLimit-Remaining": "0"]), .status(204))
         try await agent.send(GeneralRequest("/x").expecting(Void.self))
         #expect(server.requestCount == 2)
     }
 
     @Test(arguments: [true, false])
     func aBodyThatCanBeReadOnceIsSentOnceWhateverTheMethod(_ isReplayable: Bool) async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.enqueue(.text("warm"), .text("x").faulted(.resetBeforeHead), .status(204))
         let transport = TransportUnderTest.make(maximumConnectionsPerHost: 1)
         _ = try await transport.send(OutgoingRequest(url: server.baseURL), options: TransportOptions())
@@ -82,21 +78,14 @@ struct RetryWireTests {
 
     @Test
     func failingServerReceivesATenthMoreRequests() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.on(.get, "/x", .status(503))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
         let began = ContinuousClock.now
         let count = 500
         let failures = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<count {
                 group.addTask {
-                    do {
-                        try await agent.send(GeneralRequest("/x").expecting(Void.self))
-                        return false
-                    } catch {
-                        return (error as? NetworkError)?.reason == .status(503)
-                    }
+                    let error = await #expect(throws: NetworkError.self) { try await agent.send(GeneralRequest("/x")) }
+                    return error?.reason == .status(503)
                 }
             }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
@@ -109,10 +98,7 @@ struct RetryWireTests {
 
     @Test
     func retryAfterInSecondsIsApplied() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
         server.enqueue(.status(429, headers: ["Retry-After": "1"]), .text("ready"))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
         let response = try await agent.response(for: GeneralRequest("/x").expecting(String.self))
         #expect(response.model == "ready")
         #expect(response.metrics.attempts.count == 2)

@@ -15,35 +15,21 @@ struct EventStreamTests {
         agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
     }
 
-    private func events(_ text: String) -> MockResponse { .data(Data(text.utf8), contentType: "text/event-stream") }
-
-    private func received(from agent: Agent) async throws -> [String] {
-        var data: [String] = []
-        for try await event in agent.events(for: GeneralRequest("/events"), reconnection: policy) {
-            data.append(event.data)
-        }
-        return data
-    }
-
     @Test func eventsThatDripInPiecesAreComplete() async throws {
-        defer { server.stop() }
-        server.enqueue(
-            events("id: 1\r\ndata: ä€\r\ndata: 2\r\n\r\ndata: 3\n\n").dripping(1, every: .milliseconds(2)).chunked(),
-            .status(204)
-        )
-        #expect(try await received(from: agent) == ["ä€\n2", "3"])
+        let events = MockResponse.events("id: 1\r\ndata: ä€\r\ndata: 2\r\n\r\ndata: 3\n\n")
+        server.enqueue(events.dripping(1, every: .milliseconds(2)).chunked(), .status(204))
+        #expect(try await agent.eventData(policy) == ["ä€\n2", "3"])
     }
 
     @Test func aCutIsFollowedByAConnectionAfterTheLastEvent() async throws {
-        defer { server.stop() }
         server.enqueue(
-            events("id: 1\ndata: a\n\nid: 2\ndata: lost\n\n").faulted(.closeInBody(after: 20)),
-            events("id: 2\ndata: b\n\nid: 3\n").faulted(.resetInBody(after: 19)),
+            .events("id: 1\ndata: a\n\nid: 2\ndata: lost\n\n").faulted(.closeInBody(after: 20)),
+            .events("id: 2\ndata: b\n\nid: 3\n").faulted(.resetInBody(after: 19)),
             .status(503),
-            events("id: 3\ndata: c\n\n"),
+            .events("id: 3\ndata: c\n\n"),
             .status(204)
         )
-        #expect(try await received(from: agent).filter { $0 != "b" } == ["a", "c"])
+        #expect(try await agent.eventData(policy).filter { $0 != "b" } == ["a", "c"])
         let ids = server.requests.map { $0.headers["Last-Event-ID"] }
         #expect(ids.first == .some(nil))
         #expect(ids[1] == "1")
@@ -57,8 +43,7 @@ struct EventStreamTests {
         (": comment", false), ("data: b\n\n", false), ("event: x", false),
     ])
     func anEventThatTheEndOfTheResponseDropsIsReported(end: String, isDropped: Bool) async throws {
-        defer { server.stop() }
-        server.on(.get, "/events", events("data: a\n\n\(end)"))
+        server.on(.get, "/events", .events("data: a\n\n\(end)"))
         for isStream in [true, false] {
             let reports = Lock<[Diagnostic]>([])
             // Each agent reports a diagnostic once.
@@ -78,11 +63,10 @@ struct EventStreamTests {
     }
 
     @Test func leavingAStreamWithinAnEventReportsNothing() async throws {
-        defer { server.stop() }
         server.on(
             .get,
             "/events",
-            events("data: a\n\ndata: b\ndata: c").dripping(9, every: .milliseconds(20)).chunked()
+            .events("data: a\n\ndata: b\ndata: c").dripping(9, every: .milliseconds(20)).chunked()
         )
         let reports = Lock(0)
         let request = GeneralRequest("/events").accessory { event in
@@ -97,9 +81,8 @@ struct EventStreamTests {
 
     /// Models send images in one event, and logs have long lines.
     @Test func anEventAndALineMayHaveMoreThanAMebibyte() async throws {
-        defer { server.stop() }
         let text = String(repeating: "x", count: 3 << 20)
-        server.on(.get, "/events", events("data: \(text)\n\n"))
+        server.on(.get, "/events", .events("data: \(text)\n\n"))
         server.on(.get, "/lines", .text("\"\(text)\"\n"))
         for try await event in try await agent.bytes(for: GeneralRequest("/events")).events {
             #expect(event.data == text)
@@ -118,33 +101,18 @@ struct EventStreamTests {
     }
 
     @Test func aRedirectIsFollowedByEachConnection() async throws {
-        defer { server.stop() }
         server.on(.get, "/events", .redirect(to: "/moved"))
-        server.on(.get, "/moved") { [server] _ in
-            server.requestCount > 2
-                ? .status(204) : .data(Data("data: a\n\n".utf8), contentType: "text/event-stream")
-        }
-        #expect(try await received(from: agent) == ["a"])
+        server.on(.get, "/moved", .events("data: a\n\n"), .status(204))
+        #expect(try await agent.eventData(policy) == ["a"])
         #expect(server.requests.map(\.path) == ["/events", "/moved", "/events", "/moved"])
     }
 
     @Test func anExpiredLoginIsRefreshedBeforeTheEvents() async throws {
-        struct Tokens: Authenticator {
-            func appliesTo(_ url: URL) -> Bool { true }
-            func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
-                request.headers["Authorization"] = "Bearer \(token)"
-            }
-            func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
-        }
-        defer { server.stop() }
-        server.on(.get, "/events") { [server] request in
-            guard request.headers["Authorization"] == "Bearer new" else { return .json("{}", status: 401) }
-            return server.requestCount > 2
-                ? .status(204) : .data(Data("data: a\n\n".utf8), contentType: "text/event-stream")
-        }
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
-        #expect(try await received(from: Agent(config: config)) == ["a"])
+        server.on(.get, "/events", .json("{}", status: 401))
+        let isNew: @Sendable (MockRequest) -> Bool = { $0.authorization?.token == "new" }
+        server.on(.get, "/events", where: isNew, .events("data: a\n\n"), .status(204))
+        agent.config.authentication = .session(AuthenticationSession(RenewedTokens(), credential: "old"))
+        #expect(try await agent.eventData(policy) == ["a"])
         #expect(server.requestCount == 3)
     }
 
@@ -152,14 +120,13 @@ struct EventStreamTests {
         let gone = try MockServer()
         gone.stop()
         let agent = Agent(config: NetworkConfig(baseURL: gone.baseURL))
-        let error = await #expect(throws: NetworkError.self) { try await received(from: agent) }
+        let error = await #expect(throws: NetworkError.self) { try await agent.eventData(policy) }
         #expect(error?.reason == .connectionRefused)
     }
 
     @Test func anEventIsDeliveredAtOnceAndASilentStreamIsCancelledAtOnce() async throws {
-        defer { server.stop() }
         let text = "data: now\n\n"
-        server.on(.get, "/events", events(text + "rest").faulted(.hangInBody(after: text.utf8.count)))
+        server.on(.get, "/events", .events(text + "rest").faulted(.hangInBody(after: text.utf8.count)))
         let isThere = AsyncStream.makeStream(of: Void.self)
         let reader = Task {
             for try await event in agent.events(for: GeneralRequest("/events")) {
@@ -177,10 +144,9 @@ struct EventStreamTests {
 
     /// Its end would take minutes.
     @Test func aWrongContentTypeWhoseBodyGoesOnIsFinal() async throws {
-        defer { server.stop() }
         let text = MockResponse.text(String(repeating: "x", count: 3000))
         server.on(.get, "/events", text.chunked().dripping(1, every: .milliseconds(100)))
-        let error = await #expect(throws: NetworkError.self) { try await received(from: agent) }
+        let error = await #expect(throws: NetworkError.self) { try await agent.eventData(policy) }
         #expect(error?.kind == .unacceptableContent)
         #expect(error?.response?.body.first == UInt8(ascii: "x"))
     }
@@ -191,7 +157,7 @@ struct EventStreamTests {
         await #expect(processExitsWith: .success) {
             let server = try MockServer()
             let text = "data: a\n\n"
-            let events = MockResponse.data(Data("\(text)rest".utf8), contentType: "text/event-stream").chunked()
+            let events = MockResponse.events("\(text)rest").chunked()
             server.on(.get, "/events", events.faulted(.hangInBody(after: text.utf8.count)))
             let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
             let received = Lock(0)
@@ -213,13 +179,29 @@ struct EventStreamTests {
     #endif
 
     @Test func silenceBeyondTheIdleTimeoutReconnects() async throws {
-        defer { server.stop() }
         let text = "id: 4\ndata: a\n\n"
-        server.enqueue(events(text + "rest").faulted(.hangInBody(after: text.utf8.count)), .status(204))
+        server.enqueue(.events(text + "rest").faulted(.hangInBody(after: text.utf8.count)), .status(204))
         var data: [String] = []
         let request = GeneralRequest("/events").timeout(.seconds(3))
         for try await event in agent.events(for: request, reconnection: policy) { data.append(event.data) }
         #expect(data == ["a"])
         #expect(server.requests.last?.headers["Last-Event-ID"] == "4")
+    }
+}
+
+extension MockResponse {
+    /// Returns a response with server-sent events.
+    static func events(_ text: String) -> MockResponse { data(Data(text.utf8), contentType: "text/event-stream") }
+}
+
+extension Agent {
+    /// Returns the data of all events, by default of `/events`.
+    func eventData(
+        of request: GeneralRequest<JSONValueFormatter> = GeneralRequest("/events"),
+        _ policy: ReconnectionPolicy
+    ) async throws -> [String] {
+        var data: [String] = []
+        for try await event in events(for: request, reconnection: policy) { data.append(event.data) }
+        return data
     }
 }

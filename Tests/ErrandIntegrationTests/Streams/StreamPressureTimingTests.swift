@@ -13,13 +13,6 @@ struct StreamPressureTimingTests {
 
     private static let bombByteCount = 256 << 20
 
-    /// A value in kB of `/proc/self/status`, in bytes.
-    @Sendable private static func status(_ name: String) -> Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") } ?? ""
-        return (Int(line.filter(\.isNumber)) ?? 0) << 10
-    }
-
     /// The bytes of files that this process has open without a name.
     @Sendable private static func spilledByteCount() -> Int {
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
@@ -71,7 +64,7 @@ struct StreamPressureTimingTests {
             let other = Agent(config: NetworkConfig(baseURL: BaseURL(base)))
             _ = try await StreamPressureTimingTests.times(50, other)
             let alone = try await StreamPressureTimingTests.times(300, other)
-            let before = StreamPressureTimingTests.status("VmHWM")
+            let before = ThisProcess.peak()
             let stream = try await Agent(config: NetworkConfig()).bytes(for: GeneralRequest(url.absoluteString))
             var read = 0
             var iterator = stream.makeAsyncIterator()
@@ -83,7 +76,7 @@ struct StreamPressureTimingTests {
                 read += try await iterator.next()?.count ?? 0
                 try await Task.sleep(for: .milliseconds(10))
             }
-            let grown = StreamPressureTimingTests.status("VmHWM") - before
+            let grown = ThisProcess.peak() - before
             let spilled = StreamPressureTimingTests.spilledByteCount()
             let (one, two) = (StreamPressureTimingTests.median(alone), StreamPressureTimingTests.median(beside))
             print(
@@ -142,7 +135,7 @@ struct StreamPressureTimingTests {
             [base = server.baseURL as URL] in
             var config = NetworkConfig(baseURL: BaseURL(base))
             config.limits.maximumExpansion = 10_000
-            let before = StreamPressureTimingTests.status("VmHWM")
+            let before = ThisProcess.peak()
             let stream = try await Agent(config: config).bytes(for: GeneralRequest("/bomb"))
             var (read, spilled) = (0, 0)
             var next = 0
@@ -153,7 +146,7 @@ struct StreamPressureTimingTests {
                 try await Task.sleep(for: .milliseconds(500))
                 spilled = max(spilled, StreamPressureTimingTests.spilledByteCount())
             }
-            let grown = StreamPressureTimingTests.status("VmHWM") - before
+            let grown = ThisProcess.peak() - before
             print(
                 "StreamPressureTimingTests: RSS +\(grown >> 10) KiB for a bomb of \(read >> 20) MiB, on disk \(spilled >> 10) KiB"
             )
@@ -171,10 +164,7 @@ struct StreamPressureTimingTests {
         server.on(.get, "/endless", .data(Data(count: 65_536)).faulted(.endlessBody))
         server.on(.get, "/small", .text("small"))
         defer { server.stop() }
-        let agent = Agent(
-            config: NetworkConfig(baseURL: server.baseURL),
-            transport: TransportUnderTest.make(maximumConnectionsPerHost: 1)
-        )
+        let agent = server.agent(transport: TransportUnderTest.make(maximumConnectionsPerHost: 1))
         var streams: [ResponseStream] = []
         let began = ContinuousClock.now
         for _ in 0..<8 { streams.append(try await agent.bytes(for: GeneralRequest("/endless"))) }

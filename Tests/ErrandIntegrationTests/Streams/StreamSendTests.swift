@@ -11,26 +11,16 @@ struct StreamSendTests {
 
     init() throws { server = try MockServer() }
 
-    private func agent(
-        on clock: any Clock<Duration> = ContinuousClock(),
-        _ change: (inout NetworkConfig) -> Void = { _ in }
-    ) -> Agent {
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        change(&config)
-        return Agent(config: config, transport: TransportUnderTest.make(), clock: clock)
-    }
-
     /// The ways to receive a body in chunks.
     enum Way: CaseIterable, Sendable { case stream, download, largeBodyWithProgress }
 
     @Test(arguments: Way.allCases)
     func aHeaderSectionAboveTheLimitIsAnErrorOfItsSendAlone(way: Way) async throws {
-        defer { server.stop() }
         let long = String(repeating: "x", count: 5_000)
         server.on(.get, "/long", .data(Data(count: 300_000), headers: ["X-Long": long]))
         server.on(.get, "/other", .text("fine"))
         let folder = try CacheFolder()
-        let agent = agent { $0.limits.maximumHeaderSize = 1_000 }
+        let agent = server.agent { $0.limits.maximumHeaderSize = 1_000 }
         let request = GeneralRequest("/long").expecting(Data.self)
         let error = await #expect(throws: NetworkError.self) {
             switch way {
@@ -50,9 +40,8 @@ struct StreamSendTests {
     /// In place of a stream, the header section decides.
     @Test(arguments: [401, 404, 500], damages)
     func aRejectedStatusIsReportedWhateverBecomesOfItsBody(status: Int, damage: MockFault) async throws {
-        defer { server.stop() }
         server.on(.get, "/x", .text(String(repeating: "x", count: 1000), status: status).faulted(damage))
-        let agent = agent { $0.retryPolicy = .never }
+        let agent = server.agent()
         let error = await #expect(throws: NetworkError.self) { try await agent.bytes(for: GeneralRequest("/x")) }
         #expect(error?.kind == .unacceptableStatus && error?.statusCode == status)
         let eventError = await #expect(throws: NetworkError.self) {
@@ -66,11 +55,10 @@ struct StreamSendTests {
 
     @Test(arguments: End.allCases)
     func anUnreadStreamEndsItsSend(end: End) async throws {
-        defer { server.stop() }
         server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         server.on(.get, "/other", .text("fine"))
         let clock = ManualClock()
-        let agent = agent(on: clock) {
+        let agent = server.agent(clock: clock) {
             $0.throttle = Throttle(maximumPerHost: end == .newerRequest ? nil : 1)
             $0.accessories = [log]
         }
@@ -95,13 +83,12 @@ struct StreamSendTests {
     }
 
     @Test func aStreamAsAProbeClosesTheCircuitWithItsHeaderSection() async throws {
-        defer { server.stop() }
         server.enqueue(.status(500))
         server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         server.on(.get, "/other", .text("fine"))
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .zero)
         let breaker = CircuitBreaker(policy)
-        let agent = agent { ($0.interceptors, $0.retryPolicy) = ([breaker], .never) }
+        let agent = server.agent { $0.interceptors = [breaker] }
         let other = GeneralRequest("/other").expecting(String.self)
         await #expect(throws: NetworkError.self) { try await agent.send(other) }
         let stream = try await agent.bytes(for: GeneralRequest("/silent"))
@@ -111,10 +98,9 @@ struct StreamSendTests {
     }
 
     @Test func cookiesOfAStreamAreKeptFromItsBeginningOn() async throws {
-        defer { server.stop() }
         server.on(.get, "/stream", .text("abc", headers: ["Set-Cookie": "s=1"]))
         server.on(.get, "/other") { .text($0.headers["Cookie"] ?? "", headers: ["Set-Cookie": "s=2"]) }
-        let agent = agent { $0.interceptors = [CookieJar()] }
+        let agent = server.agent { $0.interceptors = [CookieJar()] }
         let other = GeneralRequest("/other").expecting(String.self)
         let stream = try await agent.bytes(for: GeneralRequest("/stream"))
         #expect(try await agent.send(other) == "s=1")
@@ -123,12 +109,11 @@ struct StreamSendTests {
     }
 
     @Test func cookiesOfAnInterruptedDownloadAreKept() async throws {
-        defer { server.stop() }
         let response = MockResponse.data(Data(count: 100_000), headers: ["Set-Cookie": "s=1"])
         server.on(.get, "/file", response.faulted(.closeInBody(after: 50_000)))
         server.on(.get, "/other") { .text($0.headers["Cookie"] ?? "") }
         let folder = try CacheFolder()
-        let agent = agent { ($0.interceptors, $0.retryPolicy) = ([CookieJar()], .never) }
+        let agent = server.agent { $0.interceptors = [CookieJar()] }
         await #expect(throws: NetworkError.self) {
             try await agent.download(GeneralRequest("/file"), to: folder.url.appending(path: "file"))
         }
@@ -136,7 +121,6 @@ struct StreamSendTests {
     }
 
     @Test func aStreamThatBeganProvesADigestNonce() async throws {
-        defer { server.stop() }
         let nonce = Lock("one")
         let server = server
         func respond(_ path: String, _ response: MockResponse) {
@@ -149,7 +133,7 @@ struct StreamSendTests {
         }
         respond("/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         respond("/other", .text("fine"))
-        let agent = agent { $0.interceptors = [DigestAuthentication(user: "u", password: "p")] }
+        let agent = server.agent { $0.interceptors = [DigestAuthentication(user: "u", password: "p")] }
         let stream = try await agent.bytes(for: GeneralRequest("/silent"))
         stream.cancel()
         // The server restarts, and does not know the nonce any more.
@@ -158,12 +142,9 @@ struct StreamSendTests {
     }
 
     @Test func aStreamThatBeganInvalidatesStoredResponses() async throws {
-        defer { server.stop() }
         server.on(.get, "/chat", .text("old", headers: ["Cache-Control": "max-age=1000"]))
         server.on(.post, "/chat", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL)).withHTTPCache(in: nil)
-        config.environment = [:]
-        let agent = Agent(config: config)
+        let agent = server.agent(ResponseCache(disk: nil))
         let chat = GeneralRequest("/chat").expecting(String.self)
         #expect(try await agent.send(chat) == "old")
         #expect(try await agent.send(chat) == "old")

@@ -15,29 +15,24 @@ struct StreamTests {
 
     init() throws {
         server = try MockServer()
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.retryPolicy = RetryPolicy(baseDelay: .zero)
-        agent = Agent(config: config)
+        agent = server.agent { $0.retryPolicy = RetryPolicy(baseDelay: .zero) }
     }
 
     private func get(_ path: String) -> GeneralRequest<JSONValueFormatter> { GeneralRequest(path) }
 
     @Test func bytesArriveWhileTheRestIsNotSentYet() async throws {
-        defer { server.stop() }
         server.on(.get, "/begun", .text("abc").faulted(.hangInBody(after: 1)))
         var iterator = try await agent.bytes(for: get("/begun")).makeAsyncIterator()
         #expect(try await iterator.next() == Data("a".utf8))
     }
 
     @Test func headerSectionIsReturnedBeforeTheFirstByte() async throws {
-        defer { server.stop() }
         server.on(.get, "/quiet", .text("abc", headers: ["X-A": "1"]).faulted(.hangInBody(after: 0)))
         let stream = try await agent.bytes(for: get("/quiet"))
         #expect(stream.headers["X-A"] == "1")
     }
 
     @Test func interimResponsesAreNotTheHeaderSection() async throws {
-        defer { server.stop() }
         server.on(.get, "/hints", .text("abc").faulted(.earlyHints))
         server.on(.get, "/empty", .status(204))
         let stream = try await agent.bytes(for: get("/hints"))
@@ -50,7 +45,6 @@ struct StreamTests {
 
     @Test(arguments: [MockFault.closeInBody(after: 100_000), .resetInBody(after: 100_000), .unterminatedChunks])
     func aCutIsAnErrorAfterTheBytesBeforeIt(fault: MockFault) async throws {
-        defer { server.stop() }
         let body = Data((0..<200_000).map { UInt8($0 % 251) })
         server.on(.get, "/cut", .data(body).faulted(fault))
         let stream = try await agent.bytes(for: get("/cut"))
@@ -66,14 +60,12 @@ struct StreamTests {
     }
 
     @Test func failuresBeforeTheHeaderSectionAreRetried() async throws {
-        defer { server.stop() }
         server.enqueue(.status(503), .text("x").faulted(.resetBeforeHead), .text("one\ntwo"))
         #expect(try await Array(agent.bytes(for: get("/retry")).lines) == ["one", "two"])
         #expect(server.requestCount == 3)
     }
 
     @Test func redirectsAreFollowed() async throws {
-        defer { server.stop() }
         server.on(.get, "/old", .redirect(to: "/new"))
         server.on(.get, "/new", .text("here"))
         let stream = try await agent.bytes(for: get("/old"))
@@ -89,7 +81,6 @@ struct StreamTests {
 
     @Test(arguments: Way.allCases)
     func everyWayEndsTheExchangeAtOnce(way: Way) async throws {
-        defer { server.stop() }
         server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         let request = get("/silent").deadline(way == .deadline ? .seconds(1) : nil)
         let clock = ManualClock()
@@ -125,7 +116,6 @@ struct StreamTests {
     }
 
     @Test func anUnreadStreamThatIsDroppedEndsAtOnce() async throws {
-        defer { server.stop() }
         server.on(.get, "/endless", .data(Data(count: 65_536)).faulted(.endlessBody))
         _ = try await agent.bytes(for: get("/endless"))
         let ended = ContinuousClock.now
@@ -134,7 +124,6 @@ struct StreamTests {
     }
 
     @Test func aHundredStreamsAtOnceAreComplete() async throws {
-        defer { server.stop() }
         server.on(.get, "/lines") { request in
             .text((0..<2_000).map { "\(request.query ?? "") \($0)" }.joined(separator: "\n")).chunked(1_000)
         }

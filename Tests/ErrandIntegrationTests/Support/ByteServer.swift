@@ -25,23 +25,10 @@ final class ByteServer: Sendable {
     /// - Parameter byteCount: The size of a body, or `nil` for an endless one; byte n of a body is n modulo 251.
     /// - Throws: `POSIXError`.
     init(byteCount: Int? = nil) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.listener = SharedListener(listener)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let port = try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard bind(listener, address, size) == 0, listen(listener, 50) == 0,
-                    getsockname(listener, address, &size) == 0
-                else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
-            }
-            return UInt16(bigEndian: pointer.pointee.sin_port)
-        }
-        url = URL(string: "http://127.0.0.1:\(port)/bytes") ?? URL(filePath: "/")
+        listener = try SharedListener()
+        url = URL(string: "http://127.0.0.1:\(listener.port)/bytes") ?? URL(filePath: "/")
         Thread.detachNewThread { [self] in
-            self.listener.acceptAll { connection in
+            listener.acceptAll { connection in
                 state.withLock { _ = $0.connections.insert(connection) }
                 Thread.detachNewThread { self.serve(connection, byteCount) }
             }

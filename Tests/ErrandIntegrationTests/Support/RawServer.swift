@@ -22,13 +22,13 @@ final class RawServer: Sendable {
         static let ok = Reply("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", isClosed: false)
     }
 
-    /// The port, or 0 for a Unix socket.
-    let port: UInt16
     private let listener: SharedListener
     private let received = Lock<[String]>([])
     private let connections = Lock<Set<Int32>>([])
     private let reply: @Sendable () -> Reply
 
+    /// The port, or 0 for a Unix socket.
+    var port: UInt16 { listener.port }
     /// The requests, header sections and bodies as far as they came with them.
     var requests: [String] { received.withLock { $0 } }
     var url: URL { URL(string: "http://127.0.0.1:\(port)/x") ?? URL(filePath: "/") }
@@ -41,35 +41,7 @@ final class RawServer: Sendable {
     /// - Throws: `POSIXError`.
     init(path: String? = nil, _ reply: @escaping @Sendable () -> Reply) throws {
         self.reply = reply
-        let descriptor: Int32
-        if let path {
-            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
-            let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-            try Self.listen(descriptor) { bind in
-                withUnsafePointer(to: &address) { pointer in
-                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind($0, size) }
-                }
-            }
-            port = 0
-        } else {
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            try Self.listen(descriptor) { bind in
-                withUnsafeMutablePointer(to: &address) { pointer in
-                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                        bind(address, size) && getsockname(descriptor, address, &size) == 0
-                    }
-                }
-            }
-            port = UInt16(bigEndian: address.sin_port)
-        }
-        listener = SharedListener(descriptor)
+        listener = try SharedListener(path: path)
         Thread.detachNewThread { [self] in
             listener.acceptAll { connection in Thread.detachNewThread { self.serve(connection) } }
         }
@@ -84,15 +56,6 @@ final class RawServer: Sendable {
     func push(_ text: String) {
         connections.withLock { connections in
             for connection in connections { send(connection, text, text.utf8.count, Int32(MSG_NOSIGNAL)) }
-        }
-    }
-
-    private static func listen(
-        _ listener: Int32,
-        _ bind: ((UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool
-    ) throws {
-        guard bind({ Glibc.bind(listener, $0, $1) == 0 }), Glibc.listen(listener, 200) == 0 else {
-            throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO)
         }
     }
 
@@ -127,10 +90,40 @@ final class RawServer: Sendable {
 /// It is closed by the thread that accepts: if the other one closed it, another socket could have its number by the next call
 /// of accept.
 final class SharedListener: Sendable {
+    /// The port, or 0 for a Unix socket.
+    let port: UInt16
     private let descriptor: Int32
     private let isOpen = Lock(true)
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    /// Listens at a Unix socket, or, without a path, at a port of 127.0.0.1.
+    init(path: String? = nil) throws {
+        descriptor = socket(path == nil ? AF_INET : AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if let path {
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
+            try Self.start(descriptor, at: &address)
+            port = 0
+        } else {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            try Self.start(descriptor, at: &address)
+            port = UInt16(bigEndian: address.sin_port)
+        }
+    }
+
+    /// Binds a socket to an address, which is then the one that it has got, and listens.
+    private static func start<Address>(_ descriptor: Int32, at address: inout Address) throws {
+        var size = socklen_t(MemoryLayout<Address>.size)
+        try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard bind(descriptor, address, size) == 0, listen(descriptor, 200) == 0,
+                    getsockname(descriptor, address, &size) == 0
+                else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
+            }
+        }
+    }
 
     /// Passes each connection to a closure until the socket is stopped.
     func acceptAll(_ serve: (Int32) -> Void) {

@@ -184,10 +184,9 @@ struct HTTP2RefusalTests {
         let mock = try MockServer()
         defer { mock.stop() }
         mock.on(.put, "/moved", .redirect(to: url, status: 307))
-        var config = NetworkConfig()
         // A connection that ends with GOAWAY may be lost for what has just begun on it.
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
-        let agent = Agent(config: config)
+        let retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
+        let agent = Agent(config: NetworkConfig(retryPolicy: retryPolicy))
         for number in 0..<3 {
             let body = Self.body(number)
             let target = way == .redirect ? mock.baseURL.appending(path: "moved").absoluteString : url

@@ -9,8 +9,7 @@ struct LateFailures {
     let servers: TLSServers
 
     private func agent(_ transport: any Transport, isFrozen: Bool = false) -> Agent {
-        var config = NetworkConfig()
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
+        let config = NetworkConfig(retryPolicy: RetryPolicy(maximumAttempts: 3, baseDelay: .zero))
         return isFrozen
             ? Agent(config: config, transport: transport, clock: ManualClock())
             : Agent(config: config, transport: transport)

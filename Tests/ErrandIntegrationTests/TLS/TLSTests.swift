@@ -112,8 +112,7 @@ struct TLSFailureTests {
 
     @Test
     func handshakeThatIsCutIsRetried() async throws {
-        var config = NetworkConfig()
-        config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
+        let config = NetworkConfig(retryPolicy: RetryPolicy(maximumAttempts: 2, baseDelay: .zero))
         let request = GeneralRequest(try servers.url("first handshake closed").absoluteString).expecting(String.self)
         let response = try await Agent(config: config).response(for: request)
         #expect(response.model == "ok")

@@ -9,13 +9,6 @@ import FoundationNetworking
 
 /// Transports with a session configuration of their own.
 @Suite struct OwnSessionTests {
-    private static func agent(_ server: MockServer, _ transport: any Transport) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        return Agent(config: config, transport: transport)
-    }
-
     private static func get(_ path: String = "/x") -> GeneralRequest<DefaultFormatter<String>> {
         GeneralRequest(path).expecting(String.self)
     }
@@ -36,12 +29,17 @@ import FoundationNetworking
         override func stopLoading() {}
     }
 
+    /// A transport whose session has that stub.
+    private var stubbed: URLSessionTransport {
+        let configuration = URLSessionTransport.configuration()
+        configuration.protocolClasses = [Stub.self]
+        return URLSessionTransport(configuration: configuration)
+    }
+
     @Test func theConfigurationOfTheSessionApplies() async throws {
         let server = try MockServer { _ in .text("real") }
         defer { server.stop() }
-        let configuration = URLSessionTransport.configuration()
-        configuration.protocolClasses = [Stub.self]
-        let agent = Self.agent(server, URLSessionTransport(configuration: configuration))
+        let agent = server.agent(transport: stubbed)
         #expect(try await agent.send(Self.get("/stubbed")) == "cellular")
         #expect(try await agent.send(Self.get("/x")) == "real")
         #expect(server.requestCount == 1)
@@ -50,9 +48,7 @@ import FoundationNetworking
     @Test func cellularAccessOfARequestReachesTheSession() async throws {
         let server = try MockServer { _ in .text("real") }
         defer { server.stop() }
-        let configuration = URLSessionTransport.configuration()
-        configuration.protocolClasses = [Stub.self]
-        let agent = Self.agent(server, URLSessionTransport(configuration: configuration))
+        let agent = server.agent(transport: stubbed)
         let request = Self.get("/stubbed").allowingCellularAccess(false)
         #expect(try await agent.send(request) == "no cellular")
         #expect(try await agent.urlRequest(for: request).allowsCellularAccess == false)
@@ -67,7 +63,7 @@ import FoundationNetworking
         defer { server.stop() }
         let configuration = URLSessionTransport.configuration(maximumConnectionsPerHost: 2)
         #expect(configuration.httpMaximumConnectionsPerHost == 2)
-        let agent = Self.agent(server, URLSessionTransport(configuration: configuration))
+        let agent = server.agent(transport: URLSessionTransport(configuration: configuration))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { _ = try await agent.send(Self.get()) } }
             try await group.waitForAll()
@@ -87,7 +83,7 @@ import FoundationNetworking
         configuration.httpAdditionalHeaders = ["X-Additional": "1"]
         configuration.requestCachePolicy = .returnCacheDataElseLoad
         configuration.timeoutIntervalForRequest = 0.001
-        let agent = Self.agent(server, URLSessionTransport(configuration: configuration))
+        let agent = server.agent(transport: URLSessionTransport(configuration: configuration))
         for _ in 0..<3 { #expect(try await agent.send(Self.get()) == "- -") }
         #expect(server.requestCount == 3)
         #expect(configuration.httpAdditionalHeaders != nil)
@@ -97,7 +93,7 @@ import FoundationNetworking
         let server = try MockServer { _ in .text("x") }
         defer { server.stop() }
         let transport = URLSessionTransport()
-        let agent = Self.agent(server, transport)
+        let agent = server.agent(transport: transport)
         for _ in 0..<3 { _ = try await agent.send(Self.get()) }
         #expect(server.connectionCount == 1)
         transport.closeIdleConnections()
@@ -117,7 +113,7 @@ import FoundationNetworking
         }
         defer { server.stop() }
         let transport = URLSessionTransport()
-        let agent = Self.agent(server, transport)
+        let agent = server.agent(transport: transport)
         try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<200 {
                 group.addTask {

@@ -9,13 +9,6 @@ import Testing
 struct LargeBodyMemoryTests {
     private static let size = 200 << 20
 
-    /// The most resident memory that this process has had, in bytes.
-    @Sendable private static func peak() -> Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        return (Int(line.filter(\.isNumber)) ?? 0) << 10
-    }
-
     /// The server stays in the process of the test; its URL is passed to the process of the client.
     @Test func bytesOfALargeResponseAreHeldOnce() async throws {
         let server = try MockServer()
@@ -27,9 +20,9 @@ struct LargeBodyMemoryTests {
             let agent = Agent(config: config)
             // Everything that a first send loads.
             _ = try await agent.send(GeneralRequest("/small").expecting(Data.self))
-            let before = LargeBodyMemoryTests.peak()
+            let before = ThisProcess.peak()
             let body = try await agent.send(GeneralRequest("/large").expecting(Data.self))
-            let grown = LargeBodyMemoryTests.peak() - before
+            let grown = ThisProcess.peak() - before
             print("LargeBodyMemoryTests: \(grown >> 20) MiB for \(body.count >> 20) MiB")
             guard body.count == LargeBodyMemoryTests.size, grown < LargeBodyMemoryTests.size + (40 << 20) else {
                 exit(EXIT_FAILURE)

@@ -11,9 +11,7 @@ import Testing
 
     init() throws {
         server = try MockServer()
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
-        agent = Agent(config: config)
+        agent = server.agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) }
     }
 
     @Test func errorOfASourceReachesTheCallerUnchanged() async throws {
@@ -58,17 +56,9 @@ import Testing
         #expect("\(try #require(error))" == "PUT \(host)/x: the file cannot be used: 'nothing': it does not exist")
     }
 
-    private struct Tokens: Authenticator {
-        func appliesTo(_ url: URL) -> Bool { true }
-        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
-            request.headers["Authorization"] = "Bearer \(token)"
-        }
-        func refresh(_ token: String, with agent: Agent) -> String { "new" }
-    }
-
     @Test func errorStatesThatABodyWasNotSentAgainAfterARefresh() async throws {
         server.on(.put, "/x", .status(401))
-        agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        agent.config.authentication = .session(AuthenticationSession(RenewedTokens(), credential: "old"))
         let once = RequestBody.stream(isReplayable: false) { { nil } }
         let error = await #expect(throws: NetworkError.self) {
             try await agent.send(GeneralRequest("/x").method(.put).body(once))

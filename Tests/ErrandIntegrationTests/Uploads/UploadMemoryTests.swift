@@ -8,13 +8,6 @@ import Testing
 /// `ERRAND_UPLOAD_MIB` is the size of the file.
 @Suite(.serialized, .enabled(if: TLSRig.path(of: "python3") != nil, "python3 is missing"), .timeLimit(.minutes(8)))
 struct UploadMemoryTests {
-    /// The most resident memory that this process has had, in MiB.
-    @Sendable private static func peak() -> Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        return (Int(line.filter(\.isNumber)) ?? 0) >> 10
-    }
-
     @Test(arguments: [false, true]) func memoryIsIndependentOfTheSizeOfAnUpload(_ isForm: Bool) async throws {
         let size = (ProcessInfo.processInfo.environment["ERRAND_UPLOAD_MIB"].flatMap { Int($0) } ?? 256) << 20
         let folder = try CacheFolder()
@@ -35,11 +28,11 @@ struct UploadMemoryTests {
             }
             // Everything that a first send loads.
             _ = try await upload(.multipart { $0.append("x", name: "file") })
-            let before = UploadMemoryTests.peak()
+            let before = ThisProcess.peak()
             let result = try await upload(
                 isForm ? .multipart { try $0.append(file: file, name: "file") } : .file(file)
             )
-            let grown = UploadMemoryTests.peak() - before
+            let grown = (ThisProcess.peak() - before) >> 20
             print("UploadMemoryTests: \(grown) MiB, form: \(isForm), \(result)")
             guard result == "whole", grown <= 32 else { exit(EXIT_FAILURE) }
         }

@@ -7,23 +7,13 @@ import Testing
 /// The progress that the caller of a send receives, over real sockets.
 @Suite(.limit(seconds: 60))
 struct UploadProgressTests {
-    private struct Tokens: Authenticator {
-        func appliesTo(_ url: URL) -> Bool { true }
-        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
-            request.headers["Authorization"] = "Bearer \(token)"
-        }
-        func refresh(_ token: String, with agent: Agent) -> String { "new" }
-    }
-
     private let server: MockServer
     private let agent: Agent
     private let log = ProgressLog()
 
     init() throws {
         server = try MockServer()
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
-        agent = Agent(config: config)
+        agent = server.agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) }
     }
 
     private func request(_ size: Int, hasLength: Bool = true) -> GeneralRequest<VoidFormatter> {
@@ -50,7 +40,7 @@ struct UploadProgressTests {
 
     @Test(arguments: [true, false])
     func progressNeverRunsBackwards(_ hasLength: Bool) async throws {
-        agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        agent.config.authentication = .session(AuthenticationSession(RenewedTokens(), credential: "old"))
         server.enqueue(
             .status(503),
             .text("x").faulted(.resetBeforeHead),
@@ -65,7 +55,7 @@ struct UploadProgressTests {
     }
 
     @Test func bothDirectionsRiseWhateverHappensBefore() async throws {
-        agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        agent.config.authentication = .session(AuthenticationSession(RenewedTokens(), credential: "old"))
         var random = SplitMix(state: .random(in: 0 ... .max))
         let seed = random.state
         for round in 0..<60 {
@@ -103,7 +93,7 @@ struct UploadProgressTests {
 
     @Test(arguments: [100, 1 << 20])
     func uploadThatFailsNeverReportsItsEnd(_ size: Int) async throws {
-        server.on(.put, "/x", .data(Data(count: 200_000)).with(status: 404))
+        server.on(.put, "/x", .data(Data(count: 200_000), status: 404))
         await #expect(throws: NetworkError.self) { try await agent.send(request(size)) { log.add($0) } }
         #expect(!log.all.contains { $0.fractionCompleted == 1 })
         #expect(log.progress(.download).isEmpty)
@@ -201,13 +191,5 @@ struct UploadProgressTests {
         let handle = agent.start(request(1 << 20))
         for await progress in handle.progressUpdates { #expect(progress.fractionCompleted < 1) }
         await #expect(throws: NetworkError.self) { try await handle.value }
-    }
-}
-
-extension MockResponse {
-    fileprivate func with(status: Int) -> MockResponse {
-        var copy = self
-        copy.status = status
-        return copy
     }
 }

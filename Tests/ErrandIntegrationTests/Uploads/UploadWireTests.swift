@@ -11,14 +11,6 @@ struct UploadWireTests {
 
     enum Kind: String, CaseIterable { case file, form, stream, streamOfUnknownLength }
 
-    private struct Tokens: Authenticator {
-        func appliesTo(_ url: URL) -> Bool { true }
-        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
-            request.headers["Authorization"] = "Bearer \(token)"
-        }
-        func refresh(_ token: String, with agent: Agent) -> String { "new" }
-    }
-
     private let server: MockServer
     private let folder: CacheFolder
     private let file: URL
@@ -29,9 +21,7 @@ struct UploadWireTests {
         folder = try CacheFolder()
         file = folder.url.appending(path: "upload.bin")
         try PatternSource(count: Self.size, statesCount: true).bytes.write(to: file)
-        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
-        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
-        agent = Agent(config: config)
+        agent = server.agent { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) }
     }
 
     private func body(_ kind: Kind) throws -> RequestBody {
@@ -90,8 +80,8 @@ struct UploadWireTests {
 
     @Test(arguments: Kind.allCases)
     func uploadIsSentAgainCompletelyWithANewCredential(_ kind: Kind) async throws {
-        agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
-        server.on(.post, "/x") { $0.headers["Authorization"] == "Bearer new" ? .text("done") : .status(401) }
+        agent.config.authentication = .session(AuthenticationSession(RenewedTokens(), credential: "old"))
+        server.on(.post, "/x") { $0.authorization?.token == "new" ? .text("done") : .status(401) }
         #expect(try await send(kind, .post) == "done")
         try expectWhole(2, kind)
     }

@@ -24,25 +24,14 @@ import Testing
     }
 
     @Test func outcomeHasStatusSourceMetricsAndError() async throws {
-        struct Outcomes: Accessory {
-            let record = Record<SendOutcome>()
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                if case .didStop(let outcome) = event { record.add(outcome) }
-            }
-        }
-        let outcomes = Outcomes()
-        let config = NetworkConfig.test { $0.accessories = [outcomes] }
+        let log = EventLog()
+        let config = NetworkConfig.test { $0.accessories = [log] }
         let rig = Rig(config: config, response: .json("{}", status: 201))
         let metrics = try await rig.agent.response(for: GeneralRequest("/x")).metrics
         _ = await failure { try await Rig(config: config, response: .status(404)).agent.send(GeneralRequest("/x")) }
-        guard case .success(201, .network, metrics) = outcomes.record.all[0] else {
-            Issue.record("\(outcomes.record.all[0])")
-            return
-        }
-        guard case .failure(let error as NetworkError) = outcomes.record.all[1] else {
-            Issue.record("\(outcomes.record.all[1])")
-            return
-        }
+        let outcomes = log.outcomes
+        guard case .success(201, .network, metrics) = outcomes[0] else { throw Unexpected(outcomes[0]) }
+        guard case .failure(let error as NetworkError) = outcomes[1] else { throw Unexpected(outcomes[1]) }
         #expect(error.reason == .status(404))
         #expect(metrics.attempts.count == 1)
         #expect(metrics.total > .zero)
@@ -50,23 +39,20 @@ import Testing
 
     /// One that blocks delays the end of its own send.
     @Test(.limit(seconds: 60)) func nothingFollowsTheLastEvent() async throws {
-        struct Blocking: Accessory {
-            let isThere = AsyncStream<Void>.makeStream()
-            let door = DispatchSemaphore(value: 0)
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                guard case .didProgress = event else { return }
-                isThere.continuation.yield()
-                // It occupies a thread of the pool, but not forever.
-                _ = door.wait(timeout: .now() + 10)
-            }
+        let (isThere, door) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let blocking = ClosureAccessory { _, event in
+            guard case .didProgress = event else { return }
+            isThere.continuation.yield()
+            // It occupies a thread of the pool, but not forever.
+            _ = door.wait(timeout: .now() + 10)
         }
-        let (blocking, events, body) = (Blocking(), Record<String>(), PushedBody())
+        let (events, body) = (Record<String>(), PushedBody())
         let rig = Rig(config: .test { $0.accessories = [blocking, Recorder(events: events)] }) { _ in body.response() }
         let task = Task { try await rig.agent.send(GeneralRequest("/x").expecting(Data.self)) }
         for _ in 0..<4 { body.send(Data(count: 128 << 10)) }
-        for await _ in blocking.isThere.stream { break }
+        for await _ in isThere.stream { break }
         task.cancel()
-        for _ in 0..<8 { blocking.door.signal() }
+        for _ in 0..<8 { door.signal() }
         await #expect(throws: CancellationError.self) { try await task.value }
         body.end()
         for _ in 0..<50 { await Task.yield() }
@@ -108,68 +94,34 @@ import Testing
         #expect(probe.seen.all.allSatisfy { !$0 })
     }
 
-    /// Calls back into the agent from each event: under a lock this would never return.
-    struct Reentrant: Accessory {
-        let agent: Lock<Agent?>
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
-            let agent = agent.withLock { $0 }
+    /// It calls back into the agent from each event: under a lock this would never return.
+    @Test func itMayCallTheAgent() async throws {
+        let holder = Lock<Agent?>(nil)
+        let reentrant = ClosureAccessory { context, _ in
+            let agent = holder.withLock { $0 }
             agent?.cancelAll { other in
                 agent?.cancelAll { _ in false }
                 return other.id != context.id
             }
             agent?.config.headers = ["X-From": "accessory"]
         }
-    }
-
-    @Test func itMayCallTheAgent() async throws {
-        let holder = Lock<Agent?>(nil)
-        let rig = Rig(config: .test { $0.accessories = [Reentrant(agent: holder)] })
+        let rig = Rig(config: .test { $0.accessories = [reentrant] })
         holder.withLock { $0 = rig.agent }
         _ = try await rig.agent.send(GeneralRequest("/x"))
         #expect(rig.agent.config.headers["X-From"] == "accessory")
         holder.withLock { $0 = nil }
     }
 
-    /// Ends its own send at one event.
-    struct Ending: Accessory {
-        let agent: Lock<Agent?>
-        let isMoment: @Sendable (AccessoryEvent) -> Bool
-
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
-            if isMoment(event) { agent.withLock { $0 }?.cancelAll { $0.id == context.id } }
-        }
-    }
-
     @Test func aSendCanBeCancelledFromItsVeryStart() async throws {
         let holder = Lock<Agent?>(nil)
-        let accessory = Ending(agent: holder) { if case .willStart = $0 { true } else { false } }
+        let accessory = ClosureAccessory { context, event in
+            if case .willStart = event { holder.withLock { $0 }?.cancelAll { $0.id == context.id } }
+        }
         let rig = Rig(config: .test { $0.accessories = [accessory] })
         holder.withLock { $0 = rig.agent }
         await #expect(throws: CancellationError.self) { try await rig.agent.send(GeneralRequest("/x")) }
         #expect(rig.transport.requests.isEmpty)
         holder.withLock { $0 = nil }
-    }
-
-    @MainActor final class Spinner: LoadingIndicator {
-        let calls = Record<String>()
-        func show() { calls.add("show") }
-        func hide() { calls.add("hide") }
-    }
-
-    @MainActor @Test func aLoadingIndicatorShowsFromTheFirstStartToTheLastStop() async throws {
-        let spinner = Spinner()
-        let accessory = LoadingIndicatorAccessory(spinner)
-        let context = RequestContext()
-        func drain() async { await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } } }
-        accessory.request(context, did: .willStart)
-        await drain()
-        accessory.request(context, did: .willStart)
-        accessory.request(context, did: .didStop(.cancelled))
-        await drain()
-        #expect(spinner.calls.all == ["show"])
-        accessory.request(context, did: .didStop(.cancelled))
-        await drain()
-        #expect(spinner.calls.all == ["show", "hide"])
     }
 
     @Test func progressIsAFraction() {

@@ -58,7 +58,7 @@ import Testing
             $0.filter = EnvelopeFilter(code: "code", data: "data")
             switch path {
             case .urlFilter: $0.urlFilters = [Failing()]
-            case .adapter: $0.adapters = [RequestAdapterTests.Adapter { _, _ in throw Boom() }]
+            case .adapter: $0.adapters = [ClosureAdapter { _, _ in throw Boom() }]
             case .userFilter: $0.filter = ClosureFilter { _, _ in throw Boom() }
             case .cancelledInFilter: $0.filter = ClosureFilter { _, _ in throw CancellationError() }
             default: break
@@ -98,7 +98,7 @@ import Testing
         case ("success", .success(let model)): #expect(model == "model")
         case ("cancelled", .failure(let error)): #expect(error is CancellationError)
         case ("failure", .failure(let error)): #expect(!(error is CancellationError))
-        default: Issue.record("\(path) ended with \(result)")
+        default: throw Unexpected("\(path) ended with \(result)")
         }
         let mustNotSend: [Path] = [.check, .unformableURL, .badHeader, .urlFilter, .adapter, .cancelledBefore]
         #expect(rig.transport.requestCount == (mustNotSend.contains(path) ? 0 : 1))

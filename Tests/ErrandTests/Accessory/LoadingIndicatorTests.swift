@@ -1,16 +1,27 @@
+import Dispatch
 import Errand
 import ErrandTesting
 import Testing
 
-@Suite struct LoadingIndicatorTests {
+@MainActor @Suite struct LoadingIndicatorTests {
     @MainActor final class Spinner: LoadingIndicator {
         var words: [String] = []
         func show() { words.append("show") }
         func hide() { words.append("hide") }
     }
 
-    @MainActor @Test func itShowsOnTheFirstAndHidesOnTheLast() async throws {
-        let spinner = Spinner()
+    private let clock = ManualClock()
+    private let spinner = Spinner()
+
+    /// The accessory of a send that has begun.
+    private func begun() async -> LoadingIndicatorAccessory {
+        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
+        accessory.request(RequestContext(), did: .willStart)
+        await wait { spinner.words == ["show"] }
+        return accessory
+    }
+
+    @Test func itShowsOnTheFirstAndHidesOnTheLast() async throws {
         let accessory = LoadingIndicatorAccessory(spinner)
         let rig = Rig.numbers(config: .test { $0.accessories = [accessory] })
         let handles = (0..<3).map { rig.agent.start(GetNumber.waiting($0)) }
@@ -24,12 +35,8 @@ import Testing
         await wait { spinner.words == ["show", "hide"] }
     }
 
-    @MainActor @Test func itStaysForItsMinimumTime() async throws {
-        let clock = ManualClock()
-        let spinner = Spinner()
-        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
-        accessory.request(RequestContext(), did: .willStart)
-        await wait { spinner.words == ["show"] }
+    @Test func itStaysForItsMinimumTime() async throws {
+        let accessory = await begun()
         clock.advance(by: .milliseconds(300))
         accessory.request(RequestContext(), did: .didStop(.cancelled))
         await clock.waitForSleepers()
@@ -39,12 +46,8 @@ import Testing
         await wait { spinner.words == ["show", "hide"] }
     }
 
-    @MainActor @Test func indicatorThatIsNeededAgainIsNotHidden() async throws {
-        let clock = ManualClock()
-        let spinner = Spinner()
-        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
-        accessory.request(RequestContext(), did: .willStart)
-        await wait { spinner.words == ["show"] }
+    @Test func indicatorThatIsNeededAgainIsNotHidden() async throws {
+        let accessory = await begun()
         accessory.request(RequestContext(), did: .didStop(.cancelled))
         await clock.waitForSleepers()
         accessory.request(RequestContext(), did: .willStart)
@@ -55,11 +58,8 @@ import Testing
         #expect(spinner.words == ["show", "hide"])
     }
 
-    @MainActor @Test func sendThatEndsAtTheEndOfTheMinimumTimeHidesItOnce() async throws {
-        let (clock, spinner) = (ManualClock(), Spinner())
-        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
-        accessory.request(RequestContext(), did: .willStart)
-        await wait { spinner.words == ["show"] }
+    @Test func sendThatEndsAtTheEndOfTheMinimumTimeHidesItOnce() async throws {
+        let accessory = await begun()
         accessory.request(RequestContext(), did: .didStop(.cancelled))
         await clock.waitForSleepers()
         // All at once, before the main actor runs anything else.
@@ -71,8 +71,21 @@ import Testing
         #expect(spinner.words == ["show", "hide"])
     }
 
-    @MainActor @Test func showIsCalledOnceForEachHide() async throws {
-        let spinner = Spinner()
+    @Test func itShowsFromTheFirstStartToTheLastStop() async throws {
+        let accessory = LoadingIndicatorAccessory(spinner)
+        func drain() async { await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } } }
+        accessory.request(RequestContext(), did: .willStart)
+        await drain()
+        accessory.request(RequestContext(), did: .willStart)
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        await drain()
+        #expect(spinner.words == ["show"])
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        await drain()
+        #expect(spinner.words == ["show", "hide"])
+    }
+
+    @Test func showIsCalledOnceForEachHide() async throws {
         let accessory = LoadingIndicatorAccessory(spinner)
         for _ in 0..<10 {
             for _ in 0..<3 {

@@ -46,11 +46,3 @@ struct AdmissionBench: Sendable {
 func wait(until isSo: () -> Bool) async {
     while !isSo(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }  // Ends early when cancelled.
 }
-
-/// Records the names of events.
-final class EventNames: Accessory {
-    let names = Record<String>()
-    func request(_ context: RequestContext, did event: AccessoryEvent) {
-        names.add("\(context.id) \(context.attempt) " + "\(event)".prefix { $0 != "(" })
-    }
-}

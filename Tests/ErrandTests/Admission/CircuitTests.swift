@@ -69,13 +69,9 @@ struct CircuitTests {
     }
 
     @Test
-    func anOpenCircuitStaysOpenForItsTimeAndNoLonger() {
+    func anOpenCircuitStaysOpenForItsTimeAndNoLonger() throws {
         var circuit = Circuit(policy: CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .seconds(30)))
-        guard case .admitted(let ticket) = circuit.admit(at: .seconds(1)) else {
-            Issue.record("a new circuit is closed")
-            return
-        }
-        circuit.end(ticket, .failure, at: .seconds(2))
+        try circuit.end(circuit.ticket(at: .seconds(1)), .failure, at: .seconds(2))
         #expect(circuit.state(at: .seconds(10)) == .open(retryAfter: .seconds(22)))
         let early = circuit.admit(at: .milliseconds(31_999))
         #expect(early == .shed(retryAfter: .milliseconds(1)))
@@ -88,14 +84,10 @@ struct CircuitTests {
 
     /// Its code may hang, or it may be a long download.
     @Test
-    func probeThatDoesNotEndMakesRoomForAnotherAfterThatTime() {
+    func probeThatDoesNotEndMakesRoomForAnotherAfterThatTime() throws {
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .seconds(30), probeCount: 2)
         var circuit = Circuit(policy: policy)
-        guard case .admitted(let ticket) = circuit.admit(at: .zero) else {
-            Issue.record("it is closed")
-            return
-        }
-        circuit.end(ticket, .failure, at: .zero)
+        try circuit.end(circuit.ticket(at: .zero), .failure, at: .zero)
         var tickets: [Circuit.Ticket] = []
         for time in [30, 31, 32, 60, 61, 62, 91] {
             if case .admitted(let ticket) = circuit.admit(at: .seconds(time)) { tickets.append(ticket) }
@@ -110,13 +102,18 @@ struct CircuitTests {
     func anIgnoredProbeMakesRoomForAnother() throws {
         var circuit = Circuit(policy: CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .zero))
         for verdict in [CircuitBreaker.Verdict.failure, .ignored, .ignored, .success] {
-            guard case .admitted(let ticket) = circuit.admit(at: .zero) else {
-                Issue.record("there is room for a probe")
-                return
-            }
-            circuit.end(ticket, verdict, at: .zero)
+            try circuit.end(circuit.ticket(at: .zero), verdict, at: .zero)
         }
         #expect(circuit.state(at: .zero) == .closed)
+    }
+}
+
+extension Circuit {
+    /// The ticket of a call that must be admitted.
+    mutating func ticket(at now: Duration) throws -> Ticket {
+        let admission = admit(at: now)
+        guard case .admitted(let ticket) = admission else { throw Unexpected(admission) }
+        return ticket
     }
 }
 

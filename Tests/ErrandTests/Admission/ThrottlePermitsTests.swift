@@ -40,13 +40,8 @@ struct ThrottlePermitsTests: ThrottleSuite {
     }
 
     @Test func repetitionsByAnInterceptorTakePermits() async throws {
-        struct Handshake: Interceptor {
-            let isAtOnce: Bool
-            func intercept(
-                _ request: OutgoingRequest,
-                for context: RequestContext,
-                next: AttemptChain
-            ) async throws -> RawResponse {
+        for isAtOnce in [true, false] {
+            let handshake = ClosureInterceptor { request, next in
                 if isAtOnce {
                     async let one = next(request)
                     async let two = next(request)
@@ -55,11 +50,9 @@ struct ThrottlePermitsTests: ThrottleSuite {
                 _ = try await next(request)
                 return try await next(request)
             }
-        }
-        for isAtOnce in [true, false] {
             let (agent, wire) = rig(
                 Throttle(maximumPerHost: 2, rate: .perSecond(10)),
-                .test { $0.interceptors = [Handshake(isAtOnce: isAtOnce)] }
+                .test { $0.interceptors = [handshake] }
             )
             let began = clock.now.offset
             let task = start(agent, AdmissionBench.get("/a"))
@@ -72,32 +65,19 @@ struct ThrottlePermitsTests: ThrottleSuite {
     }
 
     @Test func serverThatRequestsADelayGetsNoWaitingRequest() async throws {
-        struct Doubling: Interceptor {
-            let count: Lock<Int>
-            func intercept(
-                _ request: OutgoingRequest,
-                for context: RequestContext,
-                next: AttemptChain
-            ) async throws -> RawResponse {
-                guard request.url.path() == "/both" else { return try await next(request) }
-                async let one = next(request)
-                await wait { count.withLock { $0 } == 1 }
-                async let two = next(request)
-                return try await [one, two][0]
-            }
-        }
         let (doors, count) = ([Gate(), Gate()], Lock(0))
-        let (agent, wire) = rig(
-            Throttle(maximumPerHost: 2),
-            .test { $0.interceptors = [Doubling(count: count)] }
-        ) { request in
+        let doubling = ClosureInterceptor { request, next in
+            guard request.url.path() == "/both" else { return try await next(request) }
+            async let one = next(request)
+            await wait { count.withLock { $0 } == 1 }
+            async let two = next(request)
+            return try await [one, two][0]
+        }
+        let (agent, wire) = rig(Throttle(maximumPerHost: 2), .test { $0.interceptors = [doubling] }) { request in
             guard request.url.path() == "/both" else { return .json("7") }
-            let number = count.withLock { count in
-                defer { count += 1 }
-                return count
-            }
-            try await doors[number].pass()
-            return number == 0 ? .json("7") : .status(429, headers: ["Retry-After": "60"])
+            let number = count.next()
+            try await doors[number - 1].pass()
+            return number == 1 ? .json("7") : .status(429, headers: ["Retry-After": "60"])
         }
         let both = start(agent, AdmissionBench.get("/both"))
         await wire.waitForArrivals(2)
@@ -181,12 +161,11 @@ struct ThrottlePermitsTests: ThrottleSuite {
 
     /// A session that counts a 403 as unauthorized repeats the request at once with a new token.
     @Test func a403ThatIsUnauthorizedGoesToTheSession() async throws {
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             guard request.headers["Authorization"] == "Bearer old" else { return nil }
-            return .jsonResponse("1", status: 403, headers: ["Retry-After": "30"])
+            return .json("1", status: 403, headers: ["Retry-After": "30"])
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.unauthorizedResponse = UnauthorizedResponse(statusCodes: [401, 403])
+        let authenticator = TokenAuthenticator(unauthorizedResponse: UnauthorizedResponse(statusCodes: [401, 403]))
         let rig = AuthenticationRig(authenticator, transport: transport) {
             $0.throttle = Throttle(maximumPerHost: 4)
             $0.retryPolicy = .standard
@@ -198,29 +177,17 @@ struct ThrottlePermitsTests: ThrottleSuite {
 
     /// Cancellation handlers of a user's own code may block.
     @Test func permitIsReleasedBeforeTheCodeThatHoldsItIsCancelled() async throws {
-        struct Deaf: Interceptor {
-            let counts: Record<Int>
-            let agents: Lock<[Agent]>
-            let door: Delivery<Void>
-            func intercept(
-                _ request: OutgoingRequest,
-                for context: RequestContext,
-                next: AttemptChain
-            ) async throws -> RawResponse {
-                try await withTaskCancellationHandler {
-                    await door.value()
-                    return try await next(request)
-                } onCancel: {
-                    counts.add(agents.withLock { $0[0] }.pipeline.admission.permits.runningCount)
-                }
-            }
-        }
         let (counts, agents, door) = (Record<Int>(), Lock<[Agent]>([]), Delivery<Void>())
         defer { door.deliver(()) }
-        let (agent, wire) = rig(
-            Throttle(maximumPerHost: 1),
-            .test { $0.interceptors = [Deaf(counts: counts, agents: agents, door: door)] }
-        )
+        let deaf = ClosureInterceptor { request, next in
+            try await withTaskCancellationHandler {
+                await door.value()
+                return try await next(request)
+            } onCancel: {
+                counts.add(agents.withLock { $0[0] }.pipeline.admission.permits.runningCount)
+            }
+        }
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1), .test { $0.interceptors = [deaf] })
         agents.withLock { $0 = [agent] }
         let task = start(agent, AdmissionBench.get("/x").deadline(.seconds(1)))
         await wait { agent.pipeline.admission.permits.runningCount == 1 }
@@ -235,31 +202,25 @@ struct ThrottlePermitsTests: ThrottleSuite {
     /// Neither the transport nor the interceptor reacts to the cancellation.
     @Test(arguments: [DuplicatePolicy.allow, .cancelPrevious, .rejectNew, .share])
     func permitOfASendThatHasToEndIsReleased(_ policy: DuplicatePolicy) async throws {
-        struct Deaf: Interceptor {
-            let door: Delivery<Void>
-            func intercept(
-                _ request: OutgoingRequest,
-                for context: RequestContext,
-                next: AttemptChain
-            ) async throws -> RawResponse {
-                guard request.url.path() == "/deaf" else { return try await next(request) }
-                let response = try? await next(request)
-                await door.value()
-                guard let response else { throw Boom() }
-                return response
-            }
-        }
-        let doors = [Delivery<Void>(), Delivery<Void>()]
+        let (doors, arrival) = ([Delivery<Void>(), Delivery<Void>()], Delivery<Void>())
         defer { for door in doors { door.deliver(()) } }
-        let (agent, wire) = rig(
-            Throttle(maximumPerHost: 1),
-            .test { $0.interceptors = [Deaf(door: doors[0])] }
-        ) { request in
-            if request.url.path() == "/deaf" { await doors[1].value() }
+        let deaf = ClosureInterceptor { request, next in
+            guard request.url.path() == "/deaf" else { return try await next(request) }
+            let response = try? await next(request)
+            await doors[0].value()
+            guard let response else { throw Boom() }
+            return response
+        }
+        let transport = ClosureTransport { request, _ in
+            guard request.url.path() == "/deaf" else { return .json("7") }
+            arrival.deliver(())
+            await doors[1].value()
             return .json("7")
         }
+        let config = NetworkConfig.test { ($0.interceptors, $0.throttle) = ([deaf], Throttle(maximumPerHost: 1)) }
+        let agent = Agent(config: config, transport: transport, clock: clock)
         let task = start(agent, AdmissionBench.get("/deaf", policy))
-        await wire.waitForArrivals(1)
+        await arrival.value()
         task.cancel()
         #expect(try await agent.send(AdmissionBench.get("/other")) == 7)
         for door in doors { door.deliver(()) }
@@ -272,7 +233,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
             Throttle(maximumPerHost: 2, maximumInTotal: 2),
             .test {
                 $0.adapters = [
-                    RequestAdapterTests.Adapter { request, context in
+                    ClosureAdapter { request, context in
                         guard context.url?.path() != "/nonce" else { return }
                         let agent = agents.withLock { $0[0] }
                         let nonce = AdmissionBench.get("/nonce", context.id % 2 == 0 ? .share : .allow)
@@ -330,9 +291,8 @@ struct ThrottlePermitsTests: ThrottleSuite {
 
     @Test(arguments: [false, true])
     func aThousandSendsWithAnExpiredTokenNeedOneRefreshAndDoNotBlockIt(isDetached: Bool) async {
-        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("new") : nil }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in
+        let transport = StubTransport.tokens { $0.url.path() == "/token" ? .json("new") : nil }
+        let authenticator = TokenAuthenticator { _, _, agent in
             let request = GeneralRequest("/token").expecting(String.self).authorization(.anonymous)
             if isDetached { return Token(access: try await Task.detached { try await agent.send(request) }.value) }
             return Token(access: try await agent.send(request))
@@ -354,7 +314,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
             Throttle(maximumPerHost: 1),
             .test {
                 $0.adapters = [
-                    RequestAdapterTests.Adapter { _, context in
+                    ClosureAdapter { _, context in
                         guard context.url?.path() == "/first" else { return }
                         let agent = agents.withLock { $0[0] }
                         tasks.add(

@@ -46,36 +46,30 @@ import Testing
         #expect(throws: CancellationError.self) { try calls.all.first?.get() }
     }
 
-    /// Blocks before the callback.
-    private final class Blocking: Accessory {
-        let begun = DispatchSemaphore(value: 0)
-        let cancelled = DispatchSemaphore(value: 0)
+    @Test func callbackAfterABlockingAccessoryPrecedesTheEndOfTheHandle() async throws {
+        let (begun, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let end = DispatchSemaphore(value: 0)
-
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
+        // It blocks before the callback.
+        let blocking = ClosureAccessory { _, event in
             guard case .willStop = event else { return }
             begun.signal()
             cancelled.wait()
             _ = end.wait(timeout: .now() + 2)
         }
-    }
-
-    @Test func callbackAfterABlockingAccessoryPrecedesTheEndOfTheHandle() async throws {
-        let blocking = Blocking()
         let calls = Completions()
         let rig = Rig(config: .test { $0.accessories = [blocking] })
         let handle = rig.agent.start(request, on: .global()) { calls.add($0) }
         // Not by a task, nor on a queue that shares its threads with tasks, because they may all be blocked.
         Thread.detachNewThread {
-            blocking.begun.wait()
+            begun.wait()
             handle.cancel()
-            blocking.cancelled.signal()
+            cancelled.signal()
         }
         await handle.waitUntilFinished()
         #expect(calls.all.count == 1)
         #expect(throws: CancellationError.self) { try calls.all.first?.get() }
         guard case .cancelled = handle.state else { return #expect(Bool(false), "\(handle.state)") }
-        blocking.end.signal()
+        end.signal()
         await wait { rig.agent.pipeline.sends.isEmpty }
         #expect(calls.all.count == 1)
     }
@@ -293,8 +287,7 @@ import Testing
             #expect(try await rig.agent.send(request) == 1)
             #expect(try await rig.agent.send(BatchRequest(request, request).deadline(limit)) == (1, 1))
         } else {
-            let error = await failure { try await rig.agent.send(request) } as? NetworkError
-            #expect(error?.reason == .deadlineExceeded(limit))
+            await expect(throwing: .deadlineExceeded(limit)) { try await rig.agent.send(request) }
         }
     }
 

@@ -56,18 +56,12 @@ import Testing
     }
 
     @Test func sendsAreNumbered() async throws {
-        struct IDs: Accessory {
-            let seen = Record<Int>()
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                if case .willStart = event { seen.add(context.id) }
-            }
-        }
-        let ids = IDs()
-        let rig = Rig(config: .test { $0.accessories = [ids] })
+        let log = EventLog()
+        let rig = Rig(config: .test { $0.accessories = [log] })
         await withTaskGroup { group in
             for _ in 0..<100 { group.addTask { _ = try? await rig.agent.send(GeneralRequest("/x")) } }
         }
-        #expect(Set(ids.seen.all).count == 100)
+        #expect(Set(log.events.all.map(\.context.id)).count == 100)
     }
 
     @Test func planAndPreviewSendAndNotifyNothing() async throws {

@@ -209,18 +209,13 @@ import Testing
         #expect(screen == nil)
     }
 
-    private struct Blocking: Accessory {
-        let began = DispatchSemaphore(value: 0)
-        let goOn = DispatchSemaphore(value: 0)
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
+    @Test @MainActor func aSendCancelledBeforeItsCallbackIsDeliveredAsCancelled() async {
+        let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let blocking = ClosureAccessory { _, event in
             guard case .willStop = event else { return }
             began.signal()
             goOn.wait()
         }
-    }
-
-    @Test @MainActor func aSendCancelledBeforeItsCallbackIsDeliveredAsCancelled() async {
-        let blocking = Blocking()
         let events = Record<String>()
         let rig = Rig.numbers(
             config: .test { $0.accessories = [blocking, AccessoryPathsTests.Recorder(events: events)] }
@@ -229,20 +224,17 @@ import Testing
         let handle = rig.agent.start(GetNumber()) { results.add($0) }
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                blocking.began.wait()
+                began.wait()
                 continuation.resume()
             }
         }
         handle.cancel()
-        blocking.goOn.signal()
+        goOn.signal()
         await handle.waitUntilFinished()
         await wait { events.all.count == 3 }
         #expect(results.all.count == 1)
         #expect(throws: CancellationError.self) { try results.all.first?.get() }
-        guard case .cancelled = handle.state else {
-            Issue.record("\(handle.state)")
-            return
-        }
+        guard case .cancelled = handle.state else { return #expect(Bool(false), "\(handle.state)") }
         #expect(events.all.last == "didStop cancelled")
     }
 }

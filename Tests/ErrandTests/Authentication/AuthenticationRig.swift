@@ -32,56 +32,52 @@ struct TokenAuthenticator: Authenticator {
     }
 
     func refresh(_ token: Token, with agent: Agent) async throws -> Token {
-        let number = refreshes.withLock { count in
-            count += 1
-            return count
-        }
-        return try await renew(number, token, agent)
+        try await renew(refreshes.next(), token, agent)
     }
 
     func needsRefresh(_ token: Token) -> Bool { token.endsSoon || endsAll.withLock { $0 } }
     func scope(of token: Token) -> String? { token.user }
+
+    /// An authenticator whose refresh waits at a gate.
+    static func waiting(at gate: Gate) -> TokenAuthenticator {
+        TokenAuthenticator { _, token, _ in
+            try await gate.pass()
+            return Token(access: "new", user: token.user)
+        }
+    }
+
+    /// An authenticator whose refresh is a request for the new token.
+    static func sending(_ request: GeneralRequest<DefaultFormatter<String>>) -> TokenAuthenticator {
+        TokenAuthenticator { _, token, agent in Token(access: try await agent.send(request), user: token.user) }
+    }
+
+    /// An authenticator whose refresh fails.
+    static var failing: TokenAuthenticator {
+        TokenAuthenticator { number, _, _ in throw RefreshError(number: number) }
+    }
 }
 
-/// A server without sockets that accepts some tokens and rejects all others.
-final class TokenTransport: Transport {
-    typealias Handler = @Sendable (OutgoingRequest) async throws -> TransportResponse?
+extension StubTransport {
+    typealias TokenHandler = @Sendable (OutgoingRequest) async throws -> TransportResponse?
 
-    private let log = Lock<[OutgoingRequest]>([])
-    private let isTaken: @Sendable (String) -> Bool
-    private let handler: Handler
-
+    /// Creates a server that accepts some tokens and rejects all others.
+    ///
     /// - Parameters:
     ///   - handler: Returns the response, or `nil` for one with 200 or 401.
     ///   - isTaken: Whether the value of the `Authorization` field is accepted.
-    init(
-        _ handler: @escaping Handler = { _ in nil },
+    /// - Returns: The server.
+    static func tokens(
+        _ handler: @escaping TokenHandler = { _ in nil },
         takes isTaken: @escaping @Sendable (String) -> Bool = { $0.hasPrefix("Bearer new") }
-    ) {
-        self.isTaken = isTaken
-        self.handler = handler
+    ) -> StubTransport {
+        StubTransport { request in
+            if let response = try await handler(request) { return response }
+            return isTaken(request.headers["Authorization"] ?? "") ? .json("7") : .json("1", status: 401)
+        }
     }
 
-    var requests: [OutgoingRequest] { log.withLock { $0 } }
+    /// The values of the `Authorization` field that it has received.
     var shown: [String?] { requests.map { $0.headers["Authorization"] } }
-
-    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
-        try Task.checkCancellation()
-        log.withLock { $0.append(request) }
-        if let response = try await handler(request) { return response }
-        return isTaken(request.headers["Authorization"] ?? "") ? .jsonResponse("7") : .jsonResponse("1", status: 401)
-    }
-}
-
-extension TransportResponse {
-    static func jsonResponse(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
-        let fields: HTTPHeaders = ["Content-Type": "application/json"]
-        return TransportResponse(
-            statusCode: status,
-            headers: fields.merging(headers),
-            body: ResponseBody(Data(text.utf8))
-        )
-    }
 }
 
 /// A door that is shut until a test opens it; waiting ends early with the task.
@@ -97,14 +93,14 @@ final class Gate: Sendable {
 struct AuthenticationRig: Sendable {
     let authenticator: TokenAuthenticator
     let session: AuthenticationSession<TokenAuthenticator>
-    let transport: TokenTransport
+    let transport: StubTransport
     let agent: Agent
     let clock = ManualClock()
 
     init(
         _ authenticator: TokenAuthenticator = TokenAuthenticator(),
         token: Token? = Token(access: "old"),
-        transport: TokenTransport = TokenTransport(),
+        transport: StubTransport = .tokens(),
         configure: (inout NetworkConfig) -> Void = { _ in }
     ) {
         self.authenticator = authenticator
@@ -134,17 +130,7 @@ struct AuthenticationRig: Sendable {
     func waitForWaiters(_ count: Int) async { await wait { session.waiterCount == count } }
 }
 
-extension Result where Failure == any Error {
-    var error: (any Error)? { if case .failure(let error) = self { error } else { nil } }
+extension Result {
+    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
     var value: Success? { if case .success(let value) = self { value } else { nil } }
-}
-
-/// Records the names of events.
-final class AuthenticationEventLog: Accessory {
-    private let log = Lock<[String]>([])
-    var events: [String] { log.withLock { $0 } }
-
-    func request(_ context: RequestContext, did event: AccessoryEvent) {
-        log.withLock { $0.append("\(event)".prefix { $0 != "(" }.description) }
-    }
 }

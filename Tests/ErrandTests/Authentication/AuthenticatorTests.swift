@@ -9,26 +9,7 @@ import Testing
 struct AuthenticatorTests {
     private struct Refused: Error {}
 
-    private struct MovingAdapter: RequestAdapter {
-        let url: URL
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            request.headers["X-Signature"] = "\(request.headers.map(\.name))"
-            request.url = url
-        }
-    }
-
-    private final class Nonce: RequestAdapter {
-        let count = Lock(0)
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            request.headers["X-Nonce"] = "\(number)"
-        }
-    }
-
-    private static let moved = TransportResponse.jsonResponse(
+    private static let moved = TransportResponse.json(
         "",
         status: 302,
         headers: ["Location": "https://other.test/y"]
@@ -36,12 +17,11 @@ struct AuthenticatorTests {
 
     @Test
     func serviceCodeMeansUnauthorizedLikeAStatus() async throws {
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             let isTaken = request.headers["Authorization"] == "Bearer new1"
-            return .jsonResponse(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
+            return .json(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.unauthorizedResponse = UnauthorizedResponse(serviceCodes: [40101])
+        let authenticator = TokenAuthenticator(unauthorizedResponse: UnauthorizedResponse(serviceCodes: [40101]))
         let rig = AuthenticationRig(authenticator, transport: transport) {
             $0.filter = EnvelopeFilter(code: "code", data: "data")
         }
@@ -81,7 +61,7 @@ struct AuthenticatorTests {
 
     @Test
     func requestWithItsOwnAuthorizationOptsOut() async throws {
-        let transport = TokenTransport(takes: { _ in true })
+        let transport = StubTransport.tokens(takes: { _ in true })
         let rig = AuthenticationRig(transport: transport) { $0.authorization = .basic(user: "gate", password: "way") }
         _ = try await rig.agent.send(AuthenticationRig.request().authorization(.anonymous))
         _ = try await rig.agent.send(AuthenticationRig.request().authorization(.bearer("mine")))
@@ -99,7 +79,7 @@ struct AuthenticatorTests {
 
     @Test
     func serviceUsesItsOwnSession() async throws {
-        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true }))
+        let rig = AuthenticationRig(transport: .tokens(takes: { _ in true }))
         let other = AuthenticationSession(TokenAuthenticator(), credential: Token(access: "other"))
         var service = Service(id: "other")
         service.authentication = .session(other)
@@ -113,7 +93,7 @@ struct AuthenticatorTests {
 
     @Test
     func onlyTheHostsOfThePredicateGetTheCredential() async throws {
-        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true }))
+        let rig = AuthenticationRig(transport: .tokens(takes: { _ in true }))
         _ = try await rig.get("https://other.test/x")
         #expect(rig.transport.shown == [nil])
     }
@@ -122,8 +102,12 @@ struct AuthenticatorTests {
         ("https://api.test/x", "https://other.test/x", false), ("https://a.test/x", "https://api.test/x", true),
     ])
     func predicateIsCalledWithTheURLAfterAdapters(path: String, moved: String, isShown: Bool) async throws {
-        let adapter = MovingAdapter(url: try #require(URL(string: moved)))
-        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true })) { $0.adapters = [adapter] }
+        let url = try #require(URL(string: moved))
+        let adapter = ClosureAdapter { request, _ in
+            request.headers["X-Signature"] = "\(request.headers.map(\.name))"
+            request.url = url
+        }
+        let rig = AuthenticationRig(transport: .tokens(takes: { _ in true })) { $0.adapters = [adapter] }
         _ = try await rig.get(path)
         #expect(rig.transport.shown == [isShown ? "Bearer old" : nil])
         #expect(rig.transport.requests.first?.headers["X-Signature"] == "[]")
@@ -131,12 +115,10 @@ struct AuthenticatorTests {
 
     @Test
     func redirectToAnotherOriginRemovesACredentialInAnyField() async throws {
-        var authenticator = TokenAuthenticator()
-        authenticator.header = "X-My-Ticket"
-        let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .jsonResponse("1", status: 401) }
+        let authenticator = TokenAuthenticator(header: "X-My-Ticket")
+        let transport = StubTransport.tokens { $0.url.host() == "api.test" ? Self.moved : .json("1", status: 401) }
         let rig = AuthenticationRig(authenticator, transport: transport)
-        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-        #expect(error?.reason == .status(401))
+        await expect(throwing: .status(401)) { try await rig.get() }
         #expect(transport.requests.map { $0.headers["X-My-Ticket"] } == ["Bearer old", nil])
         #expect(authenticator.refreshCount == 0)
     }
@@ -144,8 +126,7 @@ struct AuthenticatorTests {
     @Test
     func withoutACredentialUnauthorizedResponsesReachTheCaller() async throws {
         let rig = AuthenticationRig(token: nil)
-        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-        #expect(error?.reason == .status(401))
+        await expect(throwing: .status(401)) { try await rig.get() }
         #expect(rig.transport.shown == [nil])
         #expect(rig.authenticator.refreshCount == 0)
     }
@@ -161,8 +142,7 @@ struct AuthenticatorTests {
 
     @Test
     func oldCredentialIsSentIfAnEarlyRefreshFails() async throws {
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
+        let authenticator = TokenAuthenticator.failing
         let rig = AuthenticationRig(authenticator, token: Token(access: "new0", endsSoon: true))
         #expect(try await rig.get() == 7)
         #expect(try await rig.get() == 7)
@@ -174,15 +154,14 @@ struct AuthenticatorTests {
 
     @Test
     func metricsHaveBothAttemptsAndAccessoriesTheReason() async throws {
-        let log = AuthenticationEventLog()
-        let nonce = Nonce()
+        let (log, nonce) = (EventLog(), Lock(0))
         let rig = AuthenticationRig {
             $0.accessories = [log]
-            $0.adapters = [nonce]
+            $0.adapters = [ClosureAdapter { request, _ in request.headers["X-Nonce"] = "\(nonce.next())" }]
         }
         let response = try await rig.agent.response(for: AuthenticationRig.request())
         #expect(response.metrics.attempts.count == 2)
-        #expect(log.events == ["willStart", "willRefreshCredential", "willRetry", "willStop", "didStop"])
+        #expect(log.names == ["willStart", "willRefreshCredential", "willRetry", "willStop", "didStop"])
         #expect(rig.transport.requests.map { $0.headers["X-Nonce"] } == ["1", "2"])
     }
 

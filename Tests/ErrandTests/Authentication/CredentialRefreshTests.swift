@@ -10,7 +10,7 @@ struct CredentialRefreshTests {
     @Test
     func aThousandUnauthorizedSendsShareOneRefresh() async {
         let all = Gate()
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             if request.headers["Authorization"] == "Bearer old" { try await all.pass() }
             return nil
         }
@@ -36,17 +36,16 @@ struct CredentialRefreshTests {
     @Test
     func aFailedRefreshReachesAThousandSendsAndIsNotRepeated() async throws {
         let all = Gate()
-        let transport = TokenTransport { _ in
+        let transport = StubTransport.tokens { _ in
             try await all.pass()
             return nil
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
+        let authenticator = TokenAuthenticator.failing
         let rig = AuthenticationRig(authenticator, transport: transport)
         async let results = rig.results(1_000)
         await all.waitForArrivals(1_000)
         all.open()
-        #expect(await results.filter { $0.error as? RefreshError == RefreshError(number: 1) }.count == 1_000)
+        #expect(await results.filter { $0.failure as? RefreshError == RefreshError(number: 1) }.count == 1_000)
         #expect(transport.requests.count == 1_000)
         rig.clock.advance(by: .milliseconds(29_999))
         await #expect(throws: RefreshError(number: 1)) { try await rig.get() }
@@ -61,14 +60,9 @@ struct CredentialRefreshTests {
 
     @Test
     func libraryErrorOfARefreshIsTheUnderlyingError() async throws {
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, token, agent in
-            Token(access: try await agent.send(GeneralRequest("/token").expecting(String.self)), user: token.user)
-        }
-        let rig = AuthenticationRig(authenticator)
-        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
+        let rig = AuthenticationRig(.sending(GeneralRequest("/token").expecting(String.self)))
+        let error = try #require(await expect(throwing: .refreshFailed) { try await rig.get() })
         #expect(error.kind == .unauthenticated)
-        #expect(error.reason == .refreshFailed)
         #expect(error.path == "/x")
         #expect(error.statusCode == 401)
         let cause = try #require(error.underlying as? NetworkError)
@@ -78,9 +72,8 @@ struct CredentialRefreshTests {
 
     @Test
     func requestOfARefreshHasNoCredentialAndDoesNotWait() async throws {
-        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("new") : nil }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in
+        let transport = StubTransport.tokens { $0.url.path() == "/token" ? .json("new") : nil }
+        let authenticator = TokenAuthenticator { _, _, agent in
             async let first = agent.send(GeneralRequest("/token").expecting(String.self))
             async let second = Task { try await agent.send(GeneralRequest("/token").expecting(String.self)) }.value
             return Token(access: try await first + second)
@@ -93,7 +86,7 @@ struct CredentialRefreshTests {
     @Test
     func late401ForAnOldTokenRetriesWithoutRefresh() async throws {
         let gate = Gate()
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             if request.url.path() == "/late", request.headers["Authorization"] == "Bearer old" { try await gate.pass() }
             return nil
         }
@@ -109,12 +102,11 @@ struct CredentialRefreshTests {
     @Test
     func failureOfAnEarlyRefreshIsFinalAfterA401() async throws {
         let (response, renewal) = (Gate(), Gate())
-        let transport = TokenTransport { _ in
+        let transport = StubTransport.tokens { _ in
             try await response.pass()
             return nil
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { number, _, _ in
+        let authenticator = TokenAuthenticator { number, _, _ in
             try await renewal.pass()
             throw RefreshError(number: number)
         }
@@ -134,9 +126,8 @@ struct CredentialRefreshTests {
 
     @Test
     func second401ReachesTheCaller() async throws {
-        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in false }))
-        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-        #expect(error?.reason == .status(401))
+        let rig = AuthenticationRig(transport: .tokens(takes: { _ in false }))
+        let error = await expect(throwing: .status(401)) { try await rig.get() }
         #expect(error?.attempts == 2)
         #expect(rig.transport.shown == ["Bearer old", "Bearer new1"])
         #expect(rig.authenticator.refreshCount == 1)
@@ -144,16 +135,14 @@ struct CredentialRefreshTests {
 
     @Test
     func noMoreThanFiveRefreshesStartInThirtySeconds() async throws {
-        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in false }))
+        let rig = AuthenticationRig(transport: .tokens(takes: { _ in false }))
         for _ in 0..<5 {
-            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-            #expect(error?.reason == .status(401))
+            await expect(throwing: .status(401)) { try await rig.get() }
             rig.clock.advance(by: .seconds(5))
         }
-        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
-        #expect(error.reason == .excessiveRefresh(limit: 5, window: .seconds(30)))
-        #expect(error.kind == .unauthenticated)
-        #expect((error.underlying as? NetworkError)?.reason == .status(401))
+        let error = await expect(throwing: .excessiveRefresh(limit: 5, window: .seconds(30))) { try await rig.get() }
+        #expect(error?.kind == .unauthenticated)
+        #expect((error?.underlying as? NetworkError)?.reason == .status(401))
         #expect(rig.authenticator.refreshCount == 5)
         rig.clock.advance(by: .seconds(5))
         await #expect(throws: NetworkError.self) { try await rig.get() }
@@ -161,7 +150,7 @@ struct CredentialRefreshTests {
     }
 
     @Test func aLoginStartsANewWindowOfRefreshes() async throws {
-        let rig = AuthenticationRig(transport: TokenTransport(takes: { $0 == "Bearer new6" }))
+        let rig = AuthenticationRig(transport: .tokens(takes: { $0 == "Bearer new6" }))
         for _ in 0..<5 { await #expect(throws: NetworkError.self) { try await rig.get() } }
         await expect(throwing: .excessiveRefresh(limit: 5, window: .seconds(30))) { _ = try await rig.get() }
         rig.session.login(Token(access: "expired", user: "other"))
@@ -171,14 +160,13 @@ struct CredentialRefreshTests {
 
     @Test func repetitionIsCountedThoughALaterAttemptEndsTheSend() async throws {
         let statuses = Lock([503, 503, 200])
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             guard request.headers["Authorization"] != "Bearer old" else { return nil }
             let status = statuses.withLock { $0.removeFirst() }
-            return status == 200 ? nil : .jsonResponse("1", status: status)
+            return status == 200 ? nil : .json("1", status: status)
         }
         let clock = ManualClock()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, token, _ in
+        let authenticator = TokenAuthenticator { _, token, _ in
             clock.advance(by: .seconds(2))
             return Token(access: "new", user: token.user)
         }

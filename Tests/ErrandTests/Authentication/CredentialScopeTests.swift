@@ -27,15 +27,6 @@ struct CredentialScopeTests {
         return task
     }
 
-    private static func slow(_ gate: Gate) -> TokenAuthenticator {
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, token, _ in
-            try await gate.pass()
-            return Token(access: "new", user: token.user)
-        }
-        return authenticator
-    }
-
     @Test(arguments: ["ada", nil])
     func identitiesOfUsersDifferAndARefreshChangesNone(user: String?) async throws {
         let rig = AuthenticationRig(token: Token(access: "old", user: user))
@@ -68,10 +59,9 @@ struct CredentialScopeTests {
         _ = Self.identity(of: prepared)
         rig.session.login(Token(access: "newer", user: "bob"))
         var outgoing = prepared.outgoing
-        let error = await #expect(throws: NetworkError.self) {
+        let error = await expect(throwing: .credentialChanged) {
             try await prepared.pinnedCredential?.place(on: &outgoing, for: prepared.context)
         }
-        #expect(error?.reason == .credentialChanged)
         #expect(error?.kind == .rejected)
         #expect(!outgoing.headers.contains("Authorization"))
     }
@@ -79,11 +69,10 @@ struct CredentialScopeTests {
     @Test
     func waitersEndWhenAnotherUserLogsIn() async throws {
         let gate = Gate()
-        let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada"))
+        let rig = AuthenticationRig(.waiting(at: gate), token: Token(access: "old", user: "ada"))
         let task = await Self.waiting(rig, gate)
         rig.session.login(Token(access: "new2", user: "bob"))
-        let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .credentialChanged)
+        await expect(throwing: .credentialChanged) { try await task.value }
         #expect(rig.transport.shown == ["Bearer old"])
         #expect(rig.session.credential?.user == "bob")
     }
@@ -91,7 +80,7 @@ struct CredentialScopeTests {
     @Test
     func waitersContinueWhenTheSameUserLogsInAgain() async throws {
         let gate = Gate()
-        let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada"))
+        let rig = AuthenticationRig(.waiting(at: gate), token: Token(access: "old", user: "ada"))
         let task = await Self.waiting(rig, gate)
         rig.session.login(Token(access: "new2", user: "ada"))
         #expect(try await task.value == 7)
@@ -101,12 +90,10 @@ struct CredentialScopeTests {
     @Test
     func logoutEndsWaitersAndDiscardsTheRefresh() async throws {
         let gate = Gate()
-        let authenticator = Self.slow(gate)
-        let rig = AuthenticationRig(authenticator, token: Token(access: "old", user: "ada"))
+        let rig = AuthenticationRig(.waiting(at: gate), token: Token(access: "old", user: "ada"))
         let task = await Self.waiting(rig, gate)
         rig.session.logout()
-        let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .credentialChanged)
+        await expect(throwing: .credentialChanged) { try await task.value }
         gate.open()
         #expect(rig.session.credential == nil)
         #expect(rig.transport.shown == ["Bearer old"])
@@ -136,7 +123,7 @@ struct CredentialScopeTests {
         for isGate in [true, false] {
             let cache = ResponseCache(disk: nil)
             let fields: HTTPHeaders = ["Cache-Control": "max-age=60"]
-            let transport = TokenTransport { _ in .jsonResponse("7", headers: fields) }
+            let transport = StubTransport.tokens { _ in .json("7", headers: fields) }
             let rig = AuthenticationRig(token: nil, transport: transport) { $0.cache = cache }
             let login = Login(session: rig.session)
             rig.agent.updateConfig { if isGate { $0.sendGates = [login] } else { $0.adapters = [login] } }
@@ -150,46 +137,35 @@ struct CredentialScopeTests {
 
     /// Its response could not be stored, and the stored one would be removed.
     @Test func revalidationOfNobodysResponseIsNotSentForAUser() async throws {
-        struct Watch: Accessory {
-            let revalidations: Record<String>
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                if case .didRevalidate(let outcome) = event { revalidations.add("\(outcome)") }
-            }
-        }
         let fields: HTTPHeaders = ["Cache-Control": "max-age=0, stale-while-revalidate=60", "ETag": "\"1\""]
-        let transport = TokenTransport { _ in .jsonResponse("7", headers: fields) }
-        let revalidations = Record<String>()
+        let transport = StubTransport.tokens { _ in .json("7", headers: fields) }
+        let log = EventLog()
         let rig = AuthenticationRig(token: nil, transport: transport) { config in
             config.cache = ResponseCache(disk: nil)
             config.cachePolicy = .http
-            config.accessories = [Watch(revalidations: revalidations)]
+            config.accessories = [log]
         }
         _ = try await rig.get()
         rig.agent.updateConfig { $0.sendGates = [Login(session: rig.session)] }
         let stale = try await rig.agent.response(for: AuthenticationRig.request())
         #expect(stale.source.isFromCache)
-        await wait { revalidations.all.count == 1 }
+        await wait { log.names.count { $0 == "didRevalidate" } == 1 }
         #expect(rig.session.credential != nil && rig.transport.shown == [nil])
         rig.session.logout()
         rig.agent.updateConfig { $0.sendGates = [] }
         #expect(try await rig.agent.response(for: AuthenticationRig.request()).source.isFromCache)
-        await wait { revalidations.all.count == 2 }
+        await wait { log.names.count { $0 == "didRevalidate" } == 2 }
         #expect(rig.transport.shown == [nil, nil])
     }
 
     @Test func sendThatWasSentWithoutAUserIsNotRetriedForOne() async {
-        let rig = AuthenticationRig(token: nil, transport: TokenTransport { _ in .jsonResponse("1", status: 503) }) {
+        let rig = AuthenticationRig(token: nil, transport: .tokens { _ in .json("1", status: 503) }) {
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
         }
-        struct Watch: Accessory {
-            let session: AuthenticationSession<TokenAuthenticator>
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                if case .willRetry = event { session.login(Token(access: "new", user: "ada")) }
-            }
+        let request = AuthenticationRig.request().accessory { event in
+            if case .willRetry = event { rig.session.login(Token(access: "new", user: "ada")) }
         }
-        let request = AuthenticationRig.request().accessory(Watch(session: rig.session))
-        let error = await failure { try await rig.agent.send(request) }
-        #expect((error as? NetworkError)?.reason == .credentialChanged)
+        await expect(throwing: .credentialChanged) { try await rig.agent.send(request) }
         #expect(rig.transport.shown == [nil])
     }
 
@@ -197,13 +173,12 @@ struct CredentialScopeTests {
     @Test(arguments: [false, true])
     func sendThatWaitsBeforeItsFirstAttemptIsNotSentForAnotherUser(logsOut: Bool) async throws {
         let gate = Gate()
-        let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada", endsSoon: true))
+        let rig = AuthenticationRig(.waiting(at: gate), token: Token(access: "old", user: "ada", endsSoon: true))
         let task = Task { try await rig.agent.send(GeneralRequest("/orders").method(.post).expecting(Int.self)) }
         await rig.waitForWaiters(1)
         if logsOut { rig.session.logout() } else { rig.session.login(Token(access: "new", user: "bob")) }
         gate.open()
-        let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .credentialChanged)
+        await expect(throwing: .credentialChanged) { try await task.value }
         #expect(rig.transport.requests.isEmpty)
     }
 

@@ -10,11 +10,7 @@ struct RefreshCancellationTests {
     @Test
     func cancelledWaitersEndAtOnceAndTheOthersGetTheirValues() async throws {
         let gate = Gate()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, _ in
-            try await gate.pass()
-            return Token(access: "new")
-        }
+        let authenticator = TokenAuthenticator.waiting(at: gate)
         let rig = AuthenticationRig(authenticator)
         let starter = Task { try await rig.get() }
         await gate.waitForArrivals(1)
@@ -46,11 +42,7 @@ struct RefreshCancellationTests {
     @Test
     func refreshWithoutWaitersIsNotLost() async throws {
         let gate = Gate()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, _ in
-            try await gate.pass()
-            return Token(access: "new")
-        }
+        let authenticator = TokenAuthenticator.waiting(at: gate)
         let rig = AuthenticationRig(authenticator)
         let starter = Task { try await rig.get() }
         await gate.waitForArrivals(1)
@@ -68,8 +60,7 @@ struct RefreshCancellationTests {
     @Test
     func aRefreshWhoseDeadlineHasPassedIsReplacedByTheNextSend() async throws {
         let end = Delivery<Void>()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { number, _, _ in
+        let authenticator = TokenAuthenticator { number, _, _ in
             if number == 1 { await end.value() }
             return Token(access: "new\(number)")
         }
@@ -82,8 +73,7 @@ struct RefreshCancellationTests {
         rig.clock.advance(by: .seconds(1))
         #expect(try await rig.get() == 7)
         for task in [first, second] {
-            let error = await #expect(throws: NetworkError.self) { try await task.value }
-            #expect(error?.reason == .refreshFailed)
+            await expect(throwing: .refreshFailed) { try await task.value }
         }
         end.deliver(())
         for _ in 0..<20 { await Task.yield() }
@@ -114,18 +104,13 @@ struct RefreshCancellationTests {
     @Test
     func theDeadlineOfAWaiterEndsItAndNotTheRefresh() async throws {
         let gate = Gate()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, _ in
-            try await gate.pass()
-            return Token(access: "new")
-        }
+        let authenticator = TokenAuthenticator.waiting(at: gate)
         let rig = AuthenticationRig(authenticator) { $0.limits.deadline = .seconds(2) }
         let task = Task { try await rig.get() }
         await gate.waitForArrivals(1)
         await rig.clock.waitForSleepers(1)
         rig.clock.advance(by: .seconds(2))
-        let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .deadlineExceeded(.seconds(2)))
+        await expect(throwing: .deadlineExceeded(.seconds(2))) { try await task.value }
         gate.open()
         #expect(try await rig.get() == 7)
         #expect(authenticator.refreshCount == 1)
@@ -133,14 +118,12 @@ struct RefreshCancellationTests {
 
     @Test
     func cancelledRefreshIsNotRemembered() async throws {
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { number, _, _ in
+        let authenticator = TokenAuthenticator { number, _, _ in
             guard number > 1 else { throw CancellationError() }
             return Token(access: "new")
         }
         let rig = AuthenticationRig(authenticator)
-        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-        #expect(error?.reason == .refreshFailed)
+        let error = await expect(throwing: .refreshFailed) { try await rig.get() }
         #expect(error?.underlying is CancellationError)
         #expect(try await rig.get() == 7)
     }
@@ -149,16 +132,13 @@ struct RefreshCancellationTests {
     @Test
     func cancelAllDoesNotEndTheRequestOfARefresh() async throws {
         let gate = Gate()
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             guard request.url.path() == "/token" else { return nil }
             try await gate.pass()
-            return .jsonResponse("new")
+            return .json("new")
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in
-            Token(access: try await agent.send(GeneralRequest("/token").expecting(String.self)))
-        }
-        let rig = AuthenticationRig(authenticator, transport: transport)
+        let refresh = GeneralRequest("/token").expecting(String.self)
+        let rig = AuthenticationRig(.sending(refresh), transport: transport)
         let task = Task { try await rig.get() }
         await gate.waitForArrivals(1)
         rig.agent.cancelAll()
@@ -173,8 +153,7 @@ struct RefreshCancellationTests {
     func taskThatOutlivesARefreshIsNotPartOfIt() async throws {
         let later = Gate()
         let tasks = Record<Task<Int, any Error>>()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in
+        let authenticator = TokenAuthenticator { _, _, agent in
             tasks.add(
                 Task {
                     try await later.pass()
@@ -214,8 +193,7 @@ struct RefreshCancellationTests {
         let authenticator = AskedAuthenticator()
         var config = NetworkConfig.test
         config.authentication = .session(AuthenticationSession(authenticator, credential: Token(access: "old")))
-        let transport = TokenTransport { _ in nil }
-        let agent = Agent(config: config, transport: transport)
+        let agent = Agent(config: config, transport: StubTransport.tokens())
         #expect(try await agent.send(AuthenticationRig.request("/x")) == 7)
         #expect(authenticator.isAskedWithin.all.first == false)
     }

@@ -11,12 +11,9 @@ import FoundationNetworking
 /// A refresh that could not reach its server does not make the credential invalid.
 @Suite(.limit(seconds: 60))
 struct RefreshFailureTests {
-    private struct Refresh: Request {
-        typealias Model = String
-        var path: String { "https://login.test/token" }
-        var method: HTTPMethod { .post }
-        var authorization: Authorization { .anonymous }
-    }
+    private let authenticator = TokenAuthenticator.sending(
+        GeneralRequest("https://login.test/token").method(.post).authorization(.anonymous).expecting(String.self)
+    )
 
     /// An authenticator whose refresh is a request, and fails so often.
     private func rig(
@@ -25,18 +22,12 @@ struct RefreshFailureTests {
         token: Token = Token(access: "old"),
         retryPolicy: RetryPolicy = .never
     ) -> AuthenticationRig {
-        let left = Lock(count)
-        let transport = TokenTransport { request in
+        let number = Lock(0)
+        let transport = StubTransport.tokens { request in
             guard request.url.host() == "login.test" else { return nil }
-            let fails = left.withLock { left in
-                left -= 1
-                return left >= 0
-            }
-            if fails { throw failure }
-            return .jsonResponse("new")
+            if number.next() <= count { throw failure }
+            return .json("new")
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
         return AuthenticationRig(authenticator, token: token, transport: transport) { $0.retryPolicy = retryPolicy }
     }
 
@@ -49,9 +40,8 @@ struct RefreshFailureTests {
     @Test(arguments: failures)
     func failureOfTheNetworkIsTheKindOfTheError(reason: NetworkError.Reason, kind: NetworkError.Kind) async throws {
         let rig = rig(failing: 1, with: NetworkError(reason))
-        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
+        let error = try #require(await expect(throwing: .refreshFailed) { try await rig.get() })
         #expect(error.kind == kind)
-        #expect(error.reason == .refreshFailed)
         #expect((error.underlying as? NetworkError)?.reason == reason)
         #expect(error.path == "/x" && error.statusCode == 401)
         let text = "\(error)"
@@ -69,17 +59,11 @@ struct RefreshFailureTests {
 
     @Test(arguments: [URLError.Code.notConnectedToInternet, .timedOut, .networkConnectionLost, .cannotFindHost])
     func failureOfASessionOfOnesOwnIsNotRemembered(code: URLError.Code) async throws {
-        let left = Lock(1)
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, _ in
-            let fails = left.withLock { left in
-                left -= 1
-                return left >= 0
-            }
-            if fails { throw URLError(code) }
+        let authenticator = TokenAuthenticator { number, _, _ in
+            if number == 1 { throw URLError(code) }
             return Token(access: "new")
         }
-        let rig = AuthenticationRig(authenticator, transport: TokenTransport { _ in nil })
+        let rig = AuthenticationRig(authenticator)
         let error = try #require(await #expect(throws: URLError.self) { try await rig.get() })
         #expect(error.code == code)
         #expect(try await rig.get() == 7)
@@ -88,7 +72,7 @@ struct RefreshFailureTests {
 
     @Test func waitersOfOneRefreshShareItsFailure() async throws {
         let (all, login) = (Gate(), Gate())
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             if request.url.host() == "login.test" {
                 try await login.pass()
                 throw NetworkError(.noConnection)
@@ -96,15 +80,13 @@ struct RefreshFailureTests {
             try await all.pass()
             return nil
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
         let rig = AuthenticationRig(authenticator, transport: transport)
         async let results = rig.results(10)
         await all.waitForArrivals(10)
         all.open()
         await rig.waitForWaiters(10)
         login.open()
-        #expect(await results.filter { ($0.error as? NetworkError)?.kind == .unreachable }.count == 10)
+        #expect(await results.filter { ($0.failure as? NetworkError)?.kind == .unreachable }.count == 10)
         #expect(authenticator.refreshCount == 1)
     }
 
@@ -112,8 +94,7 @@ struct RefreshFailureTests {
     @Test func refreshesWithoutAConnectionAreNotCounted() async throws {
         let rig = rig(failing: 20, with: NetworkError(.noConnection))
         for _ in 0..<20 {
-            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-            #expect(error?.kind == .unreachable)
+            await expect(kind: .unreachable) { try await rig.get() }
         }
         #expect(try await rig.get() == 7)
     }
@@ -121,8 +102,7 @@ struct RefreshFailureTests {
     @Test func refreshesThatMayHaveBeenReceivedAreCounted() async throws {
         let rig = rig(failing: 20, with: NetworkError(.connectionReset))
         for _ in 0..<10 {
-            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-            #expect(error?.kind == .connectionLost)
+            await expect(kind: .connectionLost) { try await rig.get() }
         }
         #expect(rig.authenticator.refreshCount == 5)
     }
@@ -152,25 +132,20 @@ struct RefreshFailureTests {
     }
 
     /// The refresh was sent, but not the one that it needed itself.
-    @Test func refreshThatNeedsAnotherRefreshWasSent() {
+    @Test func refreshThatNeedsAnotherRefreshWasSent() throws {
         let error = NetworkError(.refreshFailed, underlying: NetworkError(.connectionRefused))
-        guard case .connection(wasSent: true) = RefreshFailureKind(error) else {
-            Issue.record("\(RefreshFailureKind(error))")
-            return
-        }
+        guard case .connection(wasSent: true) = RefreshFailureKind(error) else { throw Unexpected(error) }
     }
 
     /// The server has rejected the credential, although the server of the tokens is not reachable.
     @Test(arguments: [CachePolicy.networkElseCache(maxStale: nil), .http])
     func storedResponseIsNotUsedIfARejectedCredentialIsNotRefreshed(policy: CachePolicy) async throws {
         let isRevoked = Lock(false)
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             if request.url.host() == "login.test" { throw NetworkError(.connectionRefused) }
             if isRevoked.withLock({ $0 }) { return nil }
-            return .jsonResponse("7", headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""])
+            return .json("7", headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""])
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
         let token = Token(access: "old", user: "ada")
         let rig = AuthenticationRig(authenticator, token: token, transport: transport) {
             $0.cache = ResponseCache(disk: nil)
@@ -179,29 +154,26 @@ struct RefreshFailureTests {
         #expect(try await rig.get() == 7)
         #expect(await rig.agent.config.cache?.count == 1)
         isRevoked.withLock { $0 = true }
-        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-        #expect(error?.kind == .unreachable && error?.statusCode == 401)
+        let error = await expect(kind: .unreachable) { try await rig.get() }
+        #expect(error?.statusCode == 401)
     }
 
     /// The refresh has a policy of its own, and the server's 401 is not a failure of the connection.
     @Test func sendIsNotRetriedForTheFailureOfItsRefresh() async throws {
         let rig = rig(failing: 1, with: NetworkError(.noConnection), retryPolicy: .standard)
-        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-        #expect(error?.kind == .unreachable && error?.attempts == 1)
+        let error = await expect(kind: .unreachable) { try await rig.get() }
+        #expect(error?.attempts == 1)
         #expect(rig.authenticator.refreshCount == 1)
     }
 
     @Test(arguments: [400, 401, 403, 503])
     func refreshThatTheServerRejectsIsRemembered(status: Int) async throws {
-        let transport = TokenTransport { request in
-            request.url.host() == "login.test" ? .jsonResponse("{}", status: status) : nil
+        let transport = StubTransport.tokens { request in
+            request.url.host() == "login.test" ? .json("{}", status: status) : nil
         }
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
         let rig = AuthenticationRig(authenticator, transport: transport)
         for _ in 0..<2 {
-            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
-            #expect(error?.kind == .unauthenticated)
+            let error = await expect(kind: .unauthenticated) { try await rig.get() }
             let cause = "POST login.test/token: the status \(status) is not acceptable"
             let text = "GET api.test/x: the credential could not be refreshed: \(cause) ("
             #expect(error?.description.hasPrefix(text) == true, "\(String(describing: error))")

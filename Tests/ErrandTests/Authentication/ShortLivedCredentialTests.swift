@@ -23,11 +23,7 @@ struct ShortLivedCredentialTests {
             request.headers["Authorization"] = "\(token.number) \(token.end.components.seconds)"
         }
         func refresh(_ token: Expiring, with agent: Agent) async throws -> Expiring {
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            return Expiring(number: number, end: clock.now.offset + lifetime)
+            Expiring(number: count.next(), end: clock.now.offset + lifetime)
         }
         func needsRefresh(_ token: Expiring) -> Bool { token.end - clock.now.offset < .seconds(60) }
     }

@@ -114,180 +114,93 @@ import Testing
     }
 
     struct Case: Sendable {
-        var response: HTTPHeaders
-        var age: Double
-        var request: HTTPHeaders = [:]
-        var decision: String
+        let response: HTTPHeaders
+        let age: Double
+        let request: HTTPHeaders
+        let decision: String
+
+        init(_ response: HTTPHeaders, age: Double, request: HTTPHeaders = [:], _ decision: String) {
+            (self.response, self.age, self.request, self.decision) = (response, age, request, decision)
+        }
+
+        /// A case of a response and a request with directives of `Cache-Control`.
+        init(_ response: String, age: Double, request: String? = nil, _ decision: String) {
+            let fields: HTTPHeaders = request.map { ["Cache-Control": $0] } ?? [:]
+            self.init(["Cache-Control": response], age: age, request: fields, decision)
+        }
     }
 
     @Test(arguments: [
         // Freshness.
-        Case(response: ["Cache-Control": "max-age=60"], age: 59, decision: "use"),
-        Case(response: ["Cache-Control": "max-age=60"], age: 60, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "MAX-AGE=\"60\""], age: 59, decision: "use"),
-        Case(response: ["Cache-Control": "max-age=60, max-age=10"], age: 30, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "max-age=6x"], age: 1, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "max-age=-1"], age: 0, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "max-age=99999999999999999999"], age: 1e9, decision: "use"),
-        Case(response: ["Cache-Control": "s-maxage=60"], age: 1, decision: "fetch expired"),
-        Case(response: ["Expires": date(60), "Date": date(0)], age: 59, decision: "use"),
-        Case(response: ["Expires": date(60), "Date": date(0)], age: 61, decision: "fetch expired"),
-        Case(response: ["Expires": "0"], age: 0, decision: "fetch expired"),
-        Case(response: ["Expires": date(60), "Cache-Control": "max-age=600"], age: 300, decision: "use"),
-        Case(response: ["Last-Modified": date(-1000), "Date": date(0)], age: 99, decision: "use"),
-        Case(
-            response: ["Last-Modified": date(-1000), "Date": date(0)],
-            age: 101,
-            decision: "validate If-Modified-Since"
-        ),
-        Case(response: [:], age: 0, decision: "fetch expired"),
+        Case("max-age=60", age: 59, "use"),
+        Case("max-age=60", age: 60, "fetch expired"),
+        Case("MAX-AGE=\"60\"", age: 59, "use"),
+        Case("max-age=60, max-age=10", age: 30, "fetch expired"),
+        Case("max-age=6x", age: 1, "fetch expired"),
+        Case("max-age=-1", age: 0, "fetch expired"),
+        Case("max-age=99999999999999999999", age: 1e9, "use"),
+        Case("s-maxage=60", age: 1, "fetch expired"),
+        Case(["Expires": date(60), "Date": date(0)], age: 59, "use"),
+        Case(["Expires": date(60), "Date": date(0)], age: 61, "fetch expired"),
+        Case(["Expires": "0"], age: 0, "fetch expired"),
+        Case(["Expires": date(60), "Cache-Control": "max-age=600"], age: 300, "use"),
+        Case(["Last-Modified": date(-1000), "Date": date(0)], age: 99, "use"),
+        Case(["Last-Modified": date(-1000), "Date": date(0)], age: 101, "validate If-Modified-Since"),
+        Case([:], age: 0, "fetch expired"),
         // Age.
-        Case(response: ["Cache-Control": "max-age=60", "Age": "50"], age: 11, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "max-age=60", "Age": "50, 1"], age: 11, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "max-age=60", "Age": "many"], age: 11, decision: "use"),
-        Case(response: ["Cache-Control": "max-age=60", "Date": date(-50)], age: 11, decision: "fetch expired"),
-        Case(response: ["Cache-Control": "max-age=60", "Date": date(50)], age: 11, decision: "use"),
-        Case(response: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockSkew"),
+        Case(["Cache-Control": "max-age=60", "Age": "50"], age: 11, "fetch expired"),
+        Case(["Cache-Control": "max-age=60", "Age": "50, 1"], age: 11, "fetch expired"),
+        Case(["Cache-Control": "max-age=60", "Age": "many"], age: 11, "use"),
+        Case(["Cache-Control": "max-age=60", "Date": date(-50)], age: 11, "fetch expired"),
+        Case(["Cache-Control": "max-age=60", "Date": date(50)], age: 11, "use"),
+        Case("max-age=60", age: -1, "fetch clockSkew"),
         // Directives of the response.
-        Case(
-            response: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""],
-            age: 1,
-            decision: "validate If-None-Match"
-        ),
-        Case(response: ["Cache-Control": "max-age=60, no-cache=\"X\""], age: 1, decision: "use"),
-        Case(response: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 65, decision: "refresh"),
-        Case(response: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 71, decision: "fetch expired"),
-        Case(
-            response: ["Cache-Control": "stale-while-revalidate=10, max-age=60, must-revalidate"],
-            age: 65,
-            decision: "fetch expired"
-        ),
+        Case(["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""], age: 1, "validate If-None-Match"),
+        Case("max-age=60, no-cache=\"X\"", age: 1, "use"),
+        Case("stale-while-revalidate=10, max-age=60", age: 65, "refresh"),
+        Case("stale-while-revalidate=10, max-age=60", age: 71, "fetch expired"),
+        Case("stale-while-revalidate=10, max-age=60, must-revalidate", age: 65, "fetch expired"),
         // Directives of the request.
+        Case("max-age=60", age: 1, request: "no-cache", "fetch mustRevalidate"),
+        Case(["Cache-Control": "max-age=60"], age: 1, request: ["Pragma": "no-cache"], "fetch mustRevalidate"),
+        Case("max-age=60", age: 11, request: "max-age=10", "fetch expired"),
+        Case("max-age=60", age: 9, request: "max-age=10", "use"),
+        Case("max-age=60", age: 51, request: "min-fresh=10", "fetch expired"),
+        Case("max-age=60", age: 49, request: "min-fresh=10", "use"),
+        Case("max-age=60", age: 69, request: "max-stale=10", "use"),
+        Case("max-age=60", age: 71, request: "max-stale=10", "fetch expired"),
+        Case("max-age=60", age: 1e6, request: "max-stale", "use"),
+        Case("max-age=60, must-revalidate", age: 61, request: "max-stale", "fetch expired"),
+        Case("stale-while-revalidate=60, max-age=60", age: 65, request: "max-age=100", "fetch expired"),
         Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 1,
-            request: ["Cache-Control": "no-cache"],
-            decision: "fetch mustRevalidate"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 1,
-            request: ["Pragma": "no-cache"],
-            decision: "fetch mustRevalidate"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 11,
-            request: ["Cache-Control": "max-age=10"],
-            decision: "fetch expired"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 9,
-            request: ["Cache-Control": "max-age=10"],
-            decision: "use"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 51,
-            request: ["Cache-Control": "min-fresh=10"],
-            decision: "fetch expired"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 49,
-            request: ["Cache-Control": "min-fresh=10"],
-            decision: "use"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 69,
-            request: ["Cache-Control": "max-stale=10"],
-            decision: "use"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 71,
-            request: ["Cache-Control": "max-stale=10"],
-            decision: "fetch expired"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60"],
-            age: 1e6,
-            request: ["Cache-Control": "max-stale"],
-            decision: "use"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60, must-revalidate"],
-            age: 61,
-            request: ["Cache-Control": "max-stale"],
-            decision: "fetch expired"
-        ),
-        Case(
-            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
+            ["Cache-Control": "stale-while-revalidate=60, max-age=60", "ETag": "\"1\""],
             age: 65,
             request: ["Cache-Control": "max-age=100"],
-            decision: "fetch expired"
+            "validate If-None-Match"
         ),
-        Case(
-            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60", "ETag": "\"1\""],
-            age: 65,
-            request: ["Cache-Control": "max-age=100"],
-            decision: "validate If-None-Match"
-        ),
-        Case(
-            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
-            age: 65,
-            request: ["Cache-Control": "max-age=100, max-stale=10"],
-            decision: "use"
-        ),
-        Case(
-            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
-            age: 75,
-            request: ["Cache-Control": "max-stale=10"],
-            decision: "fetch expired"
-        ),
-        Case(
-            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
-            age: 65,
-            request: ["Cache-Control": "only-if-cached, stale-if-error=1"],
-            decision: "refresh"
-        ),
+        Case("stale-while-revalidate=60, max-age=60", age: 65, request: "max-age=100, max-stale=10", "use"),
+        Case("stale-while-revalidate=60, max-age=60", age: 75, request: "max-stale=10", "fetch expired"),
+        Case("stale-while-revalidate=60, max-age=60", age: 65, request: "only-if-cached, stale-if-error=1", "refresh"),
         // Immutable: a reload sends no request, a forced one does.
-        Case(
-            response: ["Cache-Control": "max-age=60, immutable"],
-            age: 9,
-            request: ["Cache-Control": "max-age=0"],
-            decision: "use"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60, immutable"],
-            age: 9,
-            request: ["Cache-Control": "no-cache"],
-            decision: "fetch mustRevalidate"
-        ),
-        Case(
-            response: ["Cache-Control": "max-age=60, immutable"],
-            age: 61,
-            request: ["Cache-Control": "max-age=0"],
-            decision: "fetch expired"
-        ),
+        Case("max-age=60, immutable", age: 9, request: "max-age=0", "use"),
+        Case("max-age=60, immutable", age: 9, request: "no-cache", "fetch mustRevalidate"),
+        Case("max-age=60, immutable", age: 61, request: "max-age=0", "fetch expired"),
         // Both validators are sent.
         Case(
-            response: ["ETag": "W/\"1\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
+            ["ETag": "W/\"1\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
             age: 1,
-            decision: "validate If-None-Match If-Modified-Since"
+            "validate If-None-Match If-Modified-Since"
         ),
         // A validator that cannot be sent, or is too long for many servers, is none.
         Case(
-            response: ["ETag": "\"a\u{1}b\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
+            ["ETag": "\"a\u{1}b\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
             age: 1,
-            decision: "validate If-Modified-Since"
+            "validate If-Modified-Since"
         ),
         Case(
-            response: ["ETag": "\"\(String(repeating: "a", count: 2_047))\"", "Cache-Control": "max-age=0"],
+            ["ETag": "\"\(String(repeating: "a", count: 2_047))\"", "Cache-Control": "max-age=0"],
             age: 1,
-            decision: "fetch expired"
+            "fetch expired"
         ),
     ])
     func theDecisionFollowsTheFields(_ table: Case) {

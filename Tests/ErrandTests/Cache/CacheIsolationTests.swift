@@ -20,62 +20,46 @@ import Testing
         func appliesTo(_ url: URL) -> Bool { true }
     }
 
-    private struct Adding: RequestAdapter {
-        let user: String
-        let isScoped: Bool
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            request.headers["Authorization"] = "Bearer \(user)"
-        }
-        func credentialScope(for context: RequestContext) -> String? { isScoped ? user : nil }
-    }
-
-    private struct Inserting: Interceptor {
-        let user: String
-        func intercept(
-            _ request: OutgoingRequest,
-            for context: RequestContext,
-            next: AttemptChain
-        ) async throws -> RawResponse {
-            var request = request
-            request.headers["Authorization"] = "Bearer \(user)"
-            return try await next(request)
-        }
-    }
-
     private typealias Plain = GeneralRequest<DefaultFormatter<String>>
 
     private func show(_ user: String, _ shown: Shown, in config: inout NetworkConfig, _ request: Plain) -> Plain {
         let variant = CacheIdentity(variant: user)
+        func adding(scope: String?) -> ClosureAdapter {
+            ClosureAdapter(scope: scope) { request, _ in request.headers["Authorization"] = "Bearer \(user)" }
+        }
         switch shown {
         case .bearer: return request.authorization(.bearer(user))
         // One variant for all, such as a locale: only the token distinguishes them.
         case .bearerAndVariant: return request.authorization(.bearer(user)).cacheIdentity(CacheIdentity(variant: "en"))
         case .variant:
-            config.adapters = [Adding(user: user, isScoped: false)]
+            config.adapters = [adding(scope: nil)]
             return request.cacheIdentity(variant)
-        case .scopedAdapter: config.adapters = [Adding(user: user, isScoped: true)]
-        case .bareAdapter: config.adapters = [Adding(user: user, isScoped: false)]
+        case .scopedAdapter: config.adapters = [adding(scope: user)]
+        case .bareAdapter: config.adapters = [adding(scope: nil)]
         case .apiKey: config.headers["X-Api-Key"] = user
         case .cookie: config.headers["Cookie"] = "session=\(user)"
         case .login: config.authentication = .session(AuthenticationSession(Tokens(), credential: user))
-        case .interceptor: config.interceptors = [Inserting(user: user)]
+        case .interceptor:
+            config.interceptors = [
+                ClosureInterceptor { request, next in
+                    var request = request
+                    request.headers["Authorization"] = "Bearer \(user)"
+                    return try await next(request)
+                }
+            ]
         }
         return request
     }
 
-    /// A transport that shows a user itself, as a client certificate does.
-    private struct Certified: Transport {
-        let identity: String
-        func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
-            .json("\"\(identity)\"", headers: ["Cache-Control": "max-age=60"])
-        }
-    }
-
+    /// The transport shows a user itself, as with a client certificate.
     @Test(arguments: policies) func usersOfTransportsAreKeptApart(policy: CachePolicy) async throws {
         let cache = ResponseCache(disk: nil)
         let config = NetworkConfig.test { $0.cache = cache }
         for user in ["alice", "bob", "", "alice"] {
-            let agent = Agent(config: config, transport: Certified(identity: user))
+            let transport = ClosureTransport(identity: user) { _, _ in
+                .json("\"\(user)\"", headers: ["Cache-Control": "max-age=60"])
+            }
+            let agent = Agent(config: config, transport: transport)
             #expect(try await agent.send(GeneralRequest("/me").cachePolicy(policy)) == .string(user))
             await cache.flush()
         }
@@ -200,14 +184,8 @@ import Testing
     }
 
     @Test func aFieldThatAnAdapterSetsAndTheResponseDependsOnKeepsItFromBeingStored() async throws {
-        struct Locale: RequestAdapter {
-            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-                request.headers["X-Locale"] = "de"
-            }
-            func credentialScope(for context: RequestContext) -> String? { "" }
-        }
         let rig = CachedRig(
-            config: { $0.adapters = [Locale()] },
+            config: { $0.adapters = [ClosureAdapter(scope: "") { request, _ in request.headers["X-Locale"] = "de" }] },
             responding: { _ in .text("x", headers: ["Vary": "x-locale"]) }
         )
         _ = try await rig.agent.send(GeneralRequest("/me").expecting(String.self))

@@ -44,7 +44,7 @@ import Testing
 
     @Test(arguments: [(false, "200 in "), (true, "failed: ")])
     func accessoriesAreNotifiedOfARevalidation(isOffline: Bool, words: String) async throws {
-        let (lines, events) = (Record<String>(), EventNames())
+        let (lines, events) = (Record<String>(), EventLog())
         let counter = ResponseCounter()
         let rig = CachedRig(
             Self.stale,
@@ -56,12 +56,12 @@ import Testing
         rig.clock.advance(by: 100)
         counter.failure = isOffline ? NetworkError(.noConnection) : nil
         #expect(try await rig.agent.send(request) == 1)
-        await wait { lines.all.count == 3 && events.names.all.contains { $0.hasSuffix(" didRevalidate") } }
+        await wait { lines.all.count == 3 && events.names.contains("didRevalidate") }
         #expect(rig.cache.revalidations.count == 0)
         #expect(lines.all.contains { $0.contains("/x: revalidation in the background: \(words)") }, "\(lines.all)")
-        let number = events.names.all.first { $0.hasSuffix(" didRevalidate") }?.split(separator: " ").first
+        let ids = events.events.all.map(\.context.id)
         // It is not one of the events of a send.
-        #expect(events.names.all.filter { $0.split(separator: " ").first == number }.count == 1)
+        #expect(zip(ids, events.names).contains { id, name in name == "didRevalidate" && ids.count { $0 == id } == 1 })
     }
 
     /// The ways to send a `Sendable` request that is revalidated in the background.
@@ -127,13 +127,10 @@ import Testing
     }
 
     @Test func requestThatAnAdapterMakesUnsafeInvalidates() async throws {
-        struct Posting: RequestAdapter {
-            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-                if context.tag == "post" { request.method = .post }
-            }
-            func credentialScope(for context: RequestContext) -> String? { "" }
+        let posting = ClosureAdapter(scope: "") { request, context in
+            if context.tag == "post" { request.method = .post }
         }
-        let rig = CachedRig(.networkOnly, config: { $0.adapters = [Posting()] }, responding: { _ in .json("1") })
+        let rig = CachedRig(.networkOnly, config: { $0.adapters = [posting] }, responding: { _ in .json("1") })
         let request = GeneralRequest("/x").expecting(Int.self)
         _ = try await rig.agent.response(for: request, cachePolicy: .reload)
         #expect(await rig.cache.count == 1)

@@ -144,23 +144,17 @@ import Testing
     }
 
     @Test func aHitPassesAcceptanceFilterFormatterAndAccessories() async throws {
-        let (seen, events) = (Record<Int>(), Record<String>())
-        struct Watcher: Accessory {
-            let events: Record<String>
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                events.add("\("\(event)".prefix { $0 != "(" })")
-            }
-        }
+        let (seen, log) = (Record<Int>(), EventLog())
         let filter = ClosureFilter { response, _ in
             seen.add(response.statusCode)
             return Payload(response.body)
         }
-        let rig = CachedRig(config: { $0.accessories = [Watcher(events: events)] }, responding: { _ in .json("1") })
+        let rig = CachedRig(config: { $0.accessories = [log] }, responding: { _ in .json("1") })
         _ = try await rig.agent.send(request.filter(filter))
         let hit = try await rig.agent.response(for: request.filter(filter))
         #expect(hit.source.isFromCache && hit.headers["Content-Type"] == "application/json" && hit.statusCode == 200)
         #expect(seen.all == [200, 200])
-        #expect(events.all == ["willStart", "willStop", "didStop", "willStart", "willStop", "didStop"])
+        #expect(log.names == ["willStart", "willStop", "didStop", "willStart", "willStop", "didStop"])
         #expect(hit.metrics.attempts.isEmpty && hit.metrics.cacheMiss == nil)
         // Another request may reject it; it is fetched again, and kept for those that accept it.
         let other = request.acceptance(Acceptance(contentTypes: ["text/plain"]))
@@ -330,7 +324,7 @@ import Testing
     }
 
     @Test func staleResponseIsDeliveredAtTheDeadline() async throws {
-        let (clock, wall, calls) = (ManualClock(), WallClock(), Record<Int>())
+        let (clock, wall, calls) = (ManualClock(), WallClock(), Lock(0))
         let cache = ResponseCache(disk: nil) { wall.now }
         let config = NetworkConfig.test {
             $0.cache = cache
@@ -338,8 +332,7 @@ import Testing
             $0.limits.deadline = .seconds(5)
         }
         let transport = StubTransport { _ in
-            calls.add(1)
-            if calls.all.count > 1 { try await Task.sleep(for: .seconds(3600)) }
+            if calls.next() > 1 { try await Task.sleep(for: .seconds(3600)) }
             return .json("1")
         }
         let agent = Agent(config: config, transport: transport, clock: clock)
@@ -364,24 +357,16 @@ import Testing
         #expect(await rig.cache.entries.isEmpty)
     }
 
-    /// Sends each request after the first to another URL.
-    private struct Moving: RequestAdapter {
-        let count = Lock(0)
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            if number > 1 { request.url = try #require(URL(string: "https://api.example/y")) }
-        }
-        func credentialScope(for context: RequestContext) -> String? { "" }
-    }
-
     /// An adapter has moved a resource, so that the server confirms the version of another one.
     private func movedRig(status: Int = 200) -> CachedRig {
         let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
-        func move(_ config: inout NetworkConfig) { config.adapters = [Moving()] }
-        return CachedRig(.http, config: move) { request in
+        let count = Lock(0)
+        let moving = ClosureAdapter(scope: "") { request, _ in
+            if count.next() > 1 { request.url = try #require(URL(string: "https://api.example/y")) }
+        }
+        return CachedRig(.http) {
+            $0.adapters = [moving]
+        } responding: { request in
             if request.url.path() == "/x" { return .json("1", headers: fields) }
             if request.headers["If-None-Match"] != nil { return .status(304, headers: fields) }
             return .json("2", status: status, headers: fields)

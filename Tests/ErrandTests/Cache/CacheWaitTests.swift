@@ -59,7 +59,7 @@ import Testing
         let cache = ResponseCache(memory: nil, disk: store, patience: 60_000)
         let task = Task { try await cache.entry(for: key) }
         await wait { store.entered.all == ["read"] }
-        #expect(await resultOnceCancelled(task).error is CancellationError)
+        #expect(await resultOnceCancelled(task).failure is CancellationError)
         #expect(store.stillBlocks)
         store.release()
     }
@@ -69,7 +69,7 @@ import Testing
         let rig = CachedRig(disk: store, memory: nil, patience: 60_000) { _ in .json("1") }
         let task = Task { try await rig.agent.send(GeneralRequest("/x").expecting(Int.self)) }
         await wait { store.entered.all == ["read"] }
-        #expect(await resultOnceCancelled(task).error is CancellationError)
+        #expect(await resultOnceCancelled(task).failure is CancellationError)
         #expect(store.stillBlocks && rig.count == 0)
         store.release()
     }
@@ -101,7 +101,7 @@ import Testing
         let cache = ResponseCache(memory: memory, disk: store, patience: 60_000)
         let task = Task { try await cache.entry(for: key) }
         await wait { store.entered.all == ["read"] }
-        #expect(await resultOnceCancelled(task).error is CancellationError)
+        #expect(await resultOnceCancelled(task).failure is CancellationError)
         #expect(memory.entry(for: key) == nil)
         store.release()
         await wait { memory.entry(for: key) != nil }
@@ -166,7 +166,7 @@ import Testing
         let waiting = (0..<100).map { _ in Task { try await cache.entry(for: key) } }
         let last = Task { try await cache.entry(for: key) }
         for task in waiting { task.cancel() }
-        for task in waiting { #expect(await task.result.error is CancellationError) }
+        for task in waiting { #expect(await task.result.failure is CancellationError) }
         #expect(store.stillBlocks)
         store.release()
         #expect(try await first.value.text == "x")
@@ -261,8 +261,4 @@ import Testing
         #expect(cache.lastFailure as? Boom == Boom())
         await #expect(throws: CacheMiss.absent) { _ = try await cache.entry(for: key) }
     }
-}
-
-extension Result {
-    fileprivate var error: (any Error)? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -42,8 +42,7 @@ import Testing
         let rig = Rig.numbers(config: .test { $0.retryPolicy = .never })
         let requests = [GetNumber(), .waiting(), .failing(), .waiting()] + (0..<10_000).map { GetNumber(number: $0) }
         let batch = ArrayBatchRequest(requests, maximumConcurrent: 4).accessory(recorder)
-        let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(batch) }
-        #expect(error?.statusCode == 503)
+        await expect(throwing: .status(503)) { try await rig.agent.send(batch) }
         let progress = recorder.contexts.all.last?.progress
         #expect(progress?.failed?.index == 2)
         #expect(progress?.failed?.typeName == "GetNumber")
@@ -78,8 +77,7 @@ import Testing
         let task = Task { try await rig.agent.send(batch) }
         await clock.waitForSleepers(2)
         clock.advance(by: .seconds(5))
-        let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .deadlineExceeded(.seconds(5)))
+        await expect(throwing: .deadlineExceeded(.seconds(5))) { try await task.value }
         #expect(rig.transport.requestCount == 2)
     }
 

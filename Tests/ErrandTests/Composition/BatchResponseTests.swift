@@ -90,11 +90,8 @@ import Testing
     }
 
     @Test func theLastResponseOfAPollIsReturned() async throws {
-        let count = Record<Int>()
-        let rig = Rig { _ in
-            count.add(1)
-            return .json("\(count.all.count)")
-        }
+        let count = Lock(0)
+        let rig = Rig { _ in .json("\(count.next())") }
         let request = GeneralRequest("/job").expecting(Int.self)
         #expect(try await rig.agent.poll(request, every: .zero) { $0.model == 4 }.last().model == 4)
         #expect(rig.transport.requestCount == 4)
@@ -116,7 +113,7 @@ import Testing
 
     @Test func callsOfOneTypeAreABatch() async throws {
         let rig = Rig { request in
-            let calls = try JSONValue(parsing: request.body.data ?? Data()).array ?? []
+            let calls = try request.json([JSONValue].self)
             let responses = calls.reversed().map { call in
                 #"{"jsonrpc":"2.0","id":\#(call["id"]?.int ?? 0),"result":\#(call["params"]?[0]?.int ?? 0)}"#
             }

@@ -20,20 +20,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3, 64, 0, -5, .max]) func runningRequestsNeverExceedTheMaximum(maximum: Int) async throws {
-        let running = Lock((now: 0, most: 0))
-        let rig = Rig { _ in
-            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-            for _ in 0..<5 { await Task.yield() }
-            running.withLock { $0.now -= 1 }
-            return .json("1")
-        }
-        _ = await rig.agent.results(of: (0..<200).map { GetNumber(number: $0) }, maximumConcurrent: maximum)
-        #expect(rig.transport.requestCount == 200)
-        #expect(running.withLock { $0.most } <= max(1, maximum))
-    }
-
-    @Test func requestsThatStayOnTheirCallerAreBoundedToo() async throws {
+    /// A rig that returns the number in the path, and counts how many requests run at once.
+    private func counting() -> (Rig, running: Lock<(now: Int, most: Int)>) {
         let running = Lock((now: 0, most: 0))
         let rig = Rig { request in
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -41,6 +29,18 @@ import Testing
             running.withLock { $0.now -= 1 }
             return .json(request.url.lastPathComponent)
         }
+        return (rig, running)
+    }
+
+    @Test(arguments: [1, 3, 64, 0, -5, .max]) func runningRequestsNeverExceedTheMaximum(maximum: Int) async throws {
+        let (rig, running) = counting()
+        _ = await rig.agent.results(of: (0..<200).map { GetNumber(number: $0) }, maximumConcurrent: maximum)
+        #expect(rig.transport.requestCount == 200)
+        #expect(running.withLock { $0.most } <= max(1, maximum))
+    }
+
+    @Test func requestsThatStayOnTheirCallerAreBoundedToo() async throws {
+        let (rig, running) = counting()
         let requests = (0..<60).map { GeneralRequest("/\($0)").expecting(Int.self).formattingContext(.caller) }
         let results = await rig.agent.results(of: requests, maximumConcurrent: 4)
         #expect(results.map { try? $0.get() } == Array(0..<60))
@@ -48,13 +48,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 5]) func theMaximumHoldsForRequestsOfBothFormattingContexts(maximum: Int) async throws {
-        let running = Lock((now: 0, most: 0))
-        let rig = Rig { request in
-            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-            for _ in 0..<5 { await Task.yield() }
-            running.withLock { $0.now -= 1 }
-            return .json(request.url.lastPathComponent)
-        }
+        let (rig, running) = counting()
         for period in 2...5 {
             let requests = (0..<60).map { number in
                 let isOnCaller = number % period == 0
@@ -174,8 +168,4 @@ import Testing
         )
         #expect(results.map { try? $0.get() } == [1, 2, 3, 4, 5])
     }
-}
-
-extension Result {
-    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

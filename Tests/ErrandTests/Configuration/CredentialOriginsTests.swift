@@ -71,8 +71,7 @@ import Testing
 
     @Test func aListedOriginThatIsNoURLIsAnError() async throws {
         let rig = Rig(config: .test { $0.credentialOrigins = ["files.example"] })
-        let error = await failure { try await rig.agent.send(GeneralRequest("https://files.example/x")) }
-        #expect((error as? NetworkError)?.kind == .invalidRequest)
+        await expect(kind: .invalidRequest) { try await rig.agent.send(GeneralRequest("https://files.example/x")) }
         #expect(rig.transport.requestCount == 0)
     }
 
@@ -155,7 +154,7 @@ import Testing
         let rig = Rig(
             config: .test {
                 $0.urlFilters = [TokenFilter(seen: seen, host: host)]
-                $0.adapters = [RequestAdapterTests.Adapter { _, context in seen.add(context.allowsCredentials) }]
+                $0.adapters = [ClosureAdapter { _, context in seen.add(context.allowsCredentials) }]
             }
         )
         let sent = try await rig.wire(GeneralRequest(path))
@@ -164,7 +163,7 @@ import Testing
     }
 
     @Test func credentialsAddedByAdaptersStayAtTheOrigin() async throws {
-        let adapter = RequestAdapterTests.Adapter { request, _ in
+        let adapter = ClosureAdapter { request, _ in
             request.headers["Authorization"] = "Bearer adapter"
             request.headers["X-Trace"] = "1"
             request.url.append(queryItems: [URLQueryItem(name: "access_token", value: "secret")])
@@ -179,7 +178,7 @@ import Testing
     }
 
     @Test func credentialsAreRemovedIfAnAdapterChangesTheOrigin() async throws {
-        let adapter = RequestAdapterTests.Adapter { request, _ in
+        let adapter = ClosureAdapter { request, _ in
             request.url = try #require(URL(string: "https://other.example/x?api_key=k&q=1"))
         }
         var config = NetworkConfig.test {

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -32,9 +33,9 @@ struct HandshakeTests {
 
     @Test
     func sessionIDOfA409IsSentFromThenOn() async throws {
-        let transport = TokenTransport { request in
+        let transport = StubTransport.tokens { request in
             request.headers["X-Transmission-Session-Id"] == "abc"
-                ? .jsonResponse("7") : .jsonResponse("", status: 409, headers: ["X-Transmission-Session-Id": "abc"])
+                ? .json("7") : .json("", status: 409, headers: ["X-Transmission-Session-Id": "abc"])
         }
         let rig = AuthenticationRig(token: nil, transport: transport) { $0.interceptors = [SessionHandshake()] }
         #expect(try await rig.get() == 7)
@@ -43,10 +44,10 @@ struct HandshakeTests {
     }
     @Test func interceptorCanBeTestedWithACustomChain() async throws {
         let url = try #require(URL(string: "https://api.example/"))
-        let ids = Lock<[String?]>([])
+        let ids = Record<String?>()
         let chain = AttemptChain { request in
             let id = request.headers["X-Transmission-Session-Id"]
-            ids.withLock { $0.append(id) }
+            ids.add(id)
             return RawResponse(
                 statusCode: id == nil ? 409 : 200,
                 headers: ["X-Transmission-Session-Id": "abc"],
@@ -56,6 +57,6 @@ struct HandshakeTests {
         let response = try await SessionHandshake()
             .intercept(OutgoingRequest(url: url), for: RequestContext(), next: chain)
         #expect(response.statusCode == 200)
-        #expect(ids.withLock(\.self) == [nil, "abc"])
+        #expect(ids.all == [nil, "abc"])
     }
 }

@@ -8,17 +8,10 @@ import FoundationNetworking
 #endif
 
 @Suite struct RequestAdapterTests {
-    struct Adapter: RequestAdapter {
-        let change: @Sendable (inout OutgoingRequest, RequestContext) async throws -> Void
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            try await change(&request, context)
-        }
-    }
-
     @Test func theConfigsRunBeforeTheServicesOnTheFinalRequest() async throws {
         let seen = Record<String>()
-        func adapter(_ name: String) -> Adapter {
-            Adapter { request, context in
+        func adapter(_ name: String) -> ClosureAdapter {
+            ClosureAdapter { request, context in
                 seen.add("\(name) \(request.url.query() ?? "") \(try request.bodyText()) \(context.attempt)")
                 request.headers.add("X-Order", name)
             }
@@ -33,7 +26,7 @@ import FoundationNetworking
     }
 
     @Test func everythingItChangesIsSent() async throws {
-        let adapter = Adapter { request, _ in
+        let adapter = ClosureAdapter { request, _ in
             request.method = .put
             request.url.append(queryItems: [URLQueryItem(name: "sig", value: "a")])
             request.body = .data(Data("new".utf8))
@@ -48,21 +41,21 @@ import FoundationNetworking
     }
 
     @Test func previewsShowItsChanges() async throws {
-        let rig = Rig(config: .test { $0.adapters = [Adapter { request, _ in request.headers["X-Sig"] = "s" }] })
+        let rig = Rig(config: .test { $0.adapters = [ClosureAdapter { request, _ in request.headers["X-Sig"] = "s" }] })
         #expect(try await rig.agent.urlRequest(for: GeneralRequest("/x")).value(forHTTPHeaderField: "X-Sig") == "s")
         #expect(try await rig.agent.plan(for: GeneralRequest("/x")).request.headers["X-Sig"] == "s")
         #expect(rig.transport.requestCount == 0)
     }
 
     @Test func itsErrorReachesTheCallerUnchangedAndNothingIsSent() async {
-        let rig = Rig(config: .test { $0.adapters = [Adapter { _, _ in throw Boom(id: 3) }] })
+        let rig = Rig(config: .test { $0.adapters = [ClosureAdapter { _, _ in throw Boom(id: 3) }] })
         await #expect(throws: Boom(id: 3)) { try await rig.agent.send(GeneralRequest("/x")) }
         #expect(rig.transport.requestCount == 0)
     }
 
     @Test func userInformationThatItAddsIsStripped() async throws {
         let url = try #require(URL(string: "HTTP://u:p@other.example"))
-        let rig = Rig(config: .test { $0.adapters = [Adapter { request, _ in request.url = url }] })
+        let rig = Rig(config: .test { $0.adapters = [ClosureAdapter { request, _ in request.url = url }] })
         #expect(try await rig.wire(GeneralRequest("/x")).url.absoluteString == "http://other.example/")
     }
 
@@ -96,7 +89,7 @@ import FoundationNetworking
 
     @Test(arguments: breaks)
     func invalidChangesAreRejected(it: Break) async {
-        let rig = Rig(config: .test { $0.adapters = [Adapter { request, _ in try it.change(&request) }] })
+        let rig = Rig(config: .test { $0.adapters = [ClosureAdapter { request, _ in try it.change(&request) }] })
         let error = await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError
         #expect(error?.description.contains(it.text) == true, "\(String(describing: error))")
         await expect(throwing: error?.reason ?? .other("")) {

@@ -29,9 +29,8 @@ import Testing
 
     @Test func serviceWithItsOwnBaseNeverUsesAnotherCDN() async throws {
         let service = Service(id: "s", baseURL: "https://s.example")
-        let error = try #require(await failure { try await url(service, cdn: true) } as? NetworkError)
-        #expect(error.kind == .invalidRequest)
-        #expect(error.description.contains("CDN"))
+        let error = await expect(kind: .invalidRequest) { try await url(service, cdn: true) }
+        #expect(error?.description.contains("CDN") == true)
     }
 
     @Test(arguments: [
@@ -50,10 +49,7 @@ import Testing
     func invalidBaseInTheEnvironmentIsAnError(text: String) async throws {
         var service = Service(id: "s", baseURL: "https://s.example")
         service.baseURLVariable = "S_BASE"
-        let error = try #require(
-            await failure { try await url(service, environment: ["S_BASE": text]) } as? NetworkError
-        )
-        #expect(error.kind == .invalidRequest)
+        await expect(kind: .invalidRequest) { try await url(service, environment: ["S_BASE": text]) }
     }
 
     @Test func headersAreMergedRequestOverServiceOverConfig() async throws {

@@ -58,8 +58,7 @@ import Testing
     @Test(arguments: ["ftp://x/y", "/relative", "mailto:a@b", "relative"])
     func itsResultIsValidated(text: String) async throws {
         let rig = Rig(config: .test { $0.urlFilters = [Replacing(text: text)] })
-        let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
-        #expect(error.kind == .invalidRequest)
+        await expect(kind: .invalidRequest) { try await rig.agent.send(GeneralRequest("/x")) }
         #expect(rig.transport.requestCount == 0)
     }
 

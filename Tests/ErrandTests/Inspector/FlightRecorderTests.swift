@@ -28,11 +28,7 @@ import Testing
         let rig = rig(recorder) {
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
         } responding: { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            if number == 1 { throw NetworkError(.connectionReset) }
+            if count.next() == 1 { throw NetworkError(.connectionReset) }
             return .json(
                 #"{"error":"no such user","token":"s3cret"}"#,
                 status: 404,
@@ -105,10 +101,7 @@ import Testing
                 $0.cachePolicy = .staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(60))
                 $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero, maximumDelay: .zero)
             } responding: { _ in
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = count.next()
                 if number == 2 || isLost && number > 1 { throw NetworkError(.connectionReset) }
                 return .json("1")
             }

@@ -52,10 +52,7 @@ import Testing
     @Test func manyMembersThatAreReadHideNoOther() async throws {
         let (drift, number) = (JSONDrift(), Lock(0))
         let rig = Rig(config: .test { $0.accessories = [drift] }) { _ in
-            let first = number.withLock { number in
-                defer { number += 1 }
-                return number * 4_000
-            }
+            let first = (number.next() - 1) * 4_000
             let pets = (first..<first + 4_000).map { #""\#($0)":{"name":"x"}"# }.joined(separator: ",")
             return .json("{\(first == 12_000 ? #""0":{"name":"x","new":1}"# : pets)}")
         }

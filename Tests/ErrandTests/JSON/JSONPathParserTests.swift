@@ -25,10 +25,7 @@ import Testing
     func mistakesAreReportedWithTheirOffset(text: String, offset: Int) throws {
         let error = try #require(throws: JSONError.self) { try JSONPath(text) }
         #expect(error.offset == offset)
-        guard case .pathSyntax(let what) = error.reason else {
-            Issue.record("\(error.reason)")
-            return
-        }
+        guard case .pathSyntax(let what) = error.reason else { throw Unexpected(error.reason) }
         #expect(!what.isEmpty)
     }
 

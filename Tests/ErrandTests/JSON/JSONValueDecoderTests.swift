@@ -84,23 +84,14 @@ import Testing
     @Test func errorsCarryTheCodingPath() throws {
         let value: JSONValue = ["a": [["b": 1], ["b": "x"]]]
         let error = try #require(throws: DecodingError.self) { try value.decode([String: [[String: Int]]].self) }
-        guard case .typeMismatch(_, let context) = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .typeMismatch(_, let context) = error else { throw Unexpected(error) }
         #expect(context.codingPath.map(\.stringValue) == ["a", "Index 1", "b"])
         struct Needs: Decodable { var x: Int }
         let missing = try #require(throws: DecodingError.self) { try JSONValue(parsing: "{}").decode(Needs.self) }
-        guard case .keyNotFound(let key, _) = missing else {
-            Issue.record("\(missing)")
-            return
-        }
+        guard case .keyNotFound(let key, _) = missing else { throw Unexpected(missing) }
         #expect(key.stringValue == "x")
         let null = try #require(throws: DecodingError.self) { try (["x": nil] as JSONValue).decode(Needs.self) }
-        guard case .valueNotFound = null else {
-            Issue.record("\(null)")
-            return
-        }
+        guard case .valueNotFound = null else { throw Unexpected(null) }
     }
 
     private struct ByHand: Decodable, Equatable {

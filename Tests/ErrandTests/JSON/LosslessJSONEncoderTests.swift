@@ -125,10 +125,7 @@ import Testing
     @Test func unsupportedValuesAreRejectedWithTheirPath() throws {
         struct Reading: Encodable { var values = [1.0, .nan] }
         let error = try #require(throws: EncodingError.self) { try JSONValue(encoding: ["r": Reading()]) }
-        guard case .invalidValue(_, let context) = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .invalidValue(_, let context) = error else { throw Unexpected(error) }
         #expect(context.codingPath.map(\.stringValue) == ["r", "values", "Index 1"])
         #expect(throws: EncodingError.self) { try JSONValue(encoding: Float.infinity) }
         #expect(throws: EncodingError.self) { try JSONValue(encoding: Decimal.nan) }

@@ -49,7 +49,7 @@ struct CanaryTests {
                 "Link": "</\(canary)?a=\(canary)>; rel=next",
             ]
             func json(_ text: String, status: Int = 200) -> TransportResponse {
-                TransportResponse(statusCode: status, headers: headers, body: ResponseBody(Data(text.utf8)))
+                .json(text, status: status, headers: headers)
             }
             switch self {
             case .success: return json(#"{"code": 0, "data": {"born": 1}}"#)
@@ -70,7 +70,7 @@ struct CanaryTests {
                 let scheme = self == .redirected ? "https" : "http"
                 let target =
                     "\(scheme)://u:\(canary)@other.example/\(canary)/next;t=\(canary)?any=\(canary)&\(canary)#\(canary)"
-                return TransportResponse(statusCode: 302, headers: ["Location": target])
+                return .status(302, headers: ["Location": target])
             }
         }
     }
@@ -175,13 +175,10 @@ struct CanaryTests {
     func secretsAreAlwaysRedacted(_ fate: Fate, _ level: LoggingAccessory.Level) async throws {
         for request in Self.requests {
             let log = Record<String>()
-            let number = Record<Int>()
+            let number = Lock(0)
             let inspector = Inspector()
             let config = Self.config(log, level, inspector)
-            let rig = Rig(config: config) { _ in
-                number.add(1)
-                return try fate.response(number.all.count)
-            }
+            let rig = Rig(config: config) { _ in try fate.response(number.next()) }
             do {
                 let response = try await rig.agent.response(for: request)
                 for line in Self.texts(of: response) + Self.texts(of: response.raw) { log.add(line) }
@@ -213,11 +210,10 @@ struct CanaryTests {
     }
 
     @Test func secretsAreRedactedWhileSendsAreInFlight() async throws {
-        let (inspector, log, arrived, open) = (Inspector(), Record<String>(), Record<Int>(), Gate())
+        let (inspector, log, arrived, open) = (Inspector(), Record<String>(), Lock(0), Gate())
         let rig = Rig(config: Self.config(log, .bodies, inspector)) { _ in
-            arrived.add(1)
             // Half of them have an exchange behind them.
-            if arrived.all.count <= 32 { return try Fate.redirected.response(1) }
+            if arrived.next() <= 32 { return try Fate.redirected.response(1) }
             try await open.pass()
             return try Fate.serviceError.response(1)
         }
@@ -250,12 +246,9 @@ struct CanaryTests {
     }
 
     @Test func anAccessoryOfOnesOwnShowsTheURLOfTheContext() async throws {
-        struct Printing: Accessory {
-            let log: Record<String>
-            func request(_ context: RequestContext, did event: AccessoryEvent) { log.add(context.shownURL ?? "none") }
-        }
         let log = Record<String>()
-        let rig = Rig(config: .test { $0.accessories = [Printing(log: log)] }, response: .json("1"))
+        let printing = ClosureAccessory { context, _ in log.add(context.shownURL ?? "none") }
+        let rig = Rig(config: .test { $0.accessories = [printing] }, response: .json("1"))
         _ = try await rig.agent.send(GeneralRequest("/a/\(secret: Self.canary)").query(["b": Self.canary, "page": 2]))
         #expect(Set(log.all) == ["none", "https://api.example/a/•••?b=•••&page=2"])
     }

@@ -55,13 +55,11 @@ final class ExchangeLog: Accessory {
         let rig = rig(log) {
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
         } _: { request in
-            let number = count.withLock { count in
-                count += 1
-                return count
+            switch count.next() {
+            case 1: throw NetworkError(.connectionReset)
+            case 2: return .status(302, headers: ["Location": "/other"])
+            default: return .json("{}")
             }
-            if number == 1 { throw NetworkError(.connectionReset) }
-            if number == 2 { return .status(302, headers: ["Location": "/other"]) }
-            return .json("{}")
         }
         _ = try await rig.agent.send(GeneralRequest("/x"))
         #expect(log.all.map(\.attempt) == [1, 2, 2])
@@ -99,12 +97,11 @@ final class ExchangeLog: Accessory {
 
     @Test func theRequestOfARefreshSaysSo() async throws {
         let log = ExchangeLog()
-        var authenticator = TokenAuthenticator()
-        authenticator.renew = { number, _, agent in
+        let authenticator = TokenAuthenticator { number, _, agent in
             _ = try await agent.send(GeneralRequest("/token"))
             return Token(access: "new\(number)")
         }
-        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("2") : nil }
+        let transport = StubTransport.tokens { $0.url.path() == "/token" ? .json("2") : nil }
         let rig = AuthenticationRig(authenticator, transport: transport) { $0.accessories = [log] }
         #expect(try await rig.get() == 7)
         #expect(log.all.map(\.purpose) == [.attempt, .refresh, .attempt])

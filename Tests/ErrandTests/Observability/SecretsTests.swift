@@ -107,17 +107,14 @@ import Testing
     }
 
     @Test func redirectToAnotherOriginRemovesFieldsNamedLikeSecrets() async throws {
-        let sent = Record<OutgoingRequest>()
         let rig = Rig { request in
-            sent.add(request)
             guard request.url.host() == "api.example" else { return .json("1") }
             return .status(307, headers: ["Location": "https://other.example/x"])
         }
         _ = try await rig.agent.send(GeneralRequest("/x").header("X-Refresh-Token", "t").header("X-Other", "o"))
-        #expect(sent.all.first?.headers["X-Refresh-Token"] == "t")
-        #expect(sent.all.last?.url.host() == "other.example")
-        #expect(sent.all.last?.headers["X-Refresh-Token"] == nil)
-        #expect(sent.all.last?.headers["X-Other"] == "o")
+        let sent = rig.transport.requests
+        #expect(sent.map { $0.url.host() } == ["api.example", "other.example"])
+        #expect(sent.map { $0.headers["X-Refresh-Token"] } == ["t", nil] && sent.last?.headers["X-Other"] == "o")
     }
 
     @Test func planNamesNeitherTheUserNorTheVariantOfAResponse() async throws {

@@ -32,14 +32,8 @@ import FoundationNetworking
             token = "set by check"
         }
 
-        var accessories: [any Accessory] { [Started(log: log)] }
-    }
-
-    private struct Started: Accessory {
-        let log: Record<String>
-
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
-            if case .willStart = event { log.add("willStart") }
+        var accessories: [any Accessory] {
+            [ClosureAccessory { [log] _, event in if case .willStart = event { log.add("willStart") } }]
         }
     }
 

@@ -25,17 +25,6 @@ struct FailedExchangeTests {
         }
     }
 
-    private struct Rejecting: Interceptor {
-        func intercept(
-            _ request: OutgoingRequest,
-            for context: RequestContext,
-            next: AttemptChain
-        ) async throws -> RawResponse {
-            let response = try await next(request)
-            throw NetworkError(.other("rejected"), response: response)
-        }
-    }
-
     private let post = GeneralRequest("/order").method(.post).expecting(Int.self)
 
     private func rig(
@@ -68,7 +57,11 @@ struct FailedExchangeTests {
     }
 
     @Test func errorOfAnInterceptorNamesTheExchangeOfItsResponse() async throws {
-        let rig = rig(config: { $0.interceptors = [Rejecting()] }, { .json("1") })
+        let rejecting = ClosureInterceptor { request, next in
+            let response = try await next(request)
+            throw NetworkError(.other("rejected"), response: response)
+        }
+        let rig = rig(config: { $0.interceptors = [rejecting] }, { .json("1") })
         let error = try #require(await failure { try await rig.agent.send(post) })
         #expect("\(error)".hasPrefix("GET other.example: "), "\(error)")
     }

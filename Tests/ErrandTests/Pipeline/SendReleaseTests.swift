@@ -15,17 +15,13 @@ import Testing
         var attributes: [String: any Sendable] { ["token": token] }
     }
 
-    private struct Deaf: Accessory {
-        func request(_ context: RequestContext, did event: AccessoryEvent) {}
-    }
-
     enum Way: CaseIterable {
         case send, response, start, batch, chain, results, plan
     }
 
     @Test(arguments: Way.allCases, [200, 500])
     func endedSendRetainsNothing(way: Way, status: Int) async throws {
-        for accessories in [[], [Deaf()]] {
+        for accessories in [[], [ClosureAccessory { _, _ in }]] {
             let rig = Rig(config: .test { $0.accessories = accessories }) { _ in .status(status) }
             weak let token = try await run(way, on: rig.agent)
             #expect(rig.transport.requests.isEmpty == (way == .plan))

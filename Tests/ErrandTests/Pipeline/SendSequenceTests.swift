@@ -41,13 +41,12 @@ import Testing
     @Test func pollIsEndedByItsReader() async throws {
         let rig = Rig.numbers()
         var count = 0
-        let error = await failure(of: {
+        await #expect(throws: CancellationError.self) {
             for try await _ in rig.agent.poll(GetNumber(), every: .zero) {
                 count += 1
                 rig.agent.cancelAll()
             }
-        })
-        #expect(error is CancellationError)
+        }
         #expect(count == 1 && rig.transport.requestCount == 1)
         #expect(await isOver(rig))
     }
@@ -56,8 +55,7 @@ import Testing
         let rig = Rig.numbers()
         let poll = rig.agent.poll(Noticed { rig.agent.cancelAll() }, every: .zero)
         var count = 0
-        let error = await failure(of: { for try await _ in poll { count += 1 } })
-        #expect(error is CancellationError)
+        await #expect(throws: CancellationError.self) { for try await _ in poll { count += 1 } }
         #expect(count == 1 && rig.transport.requestCount == 1)
     }
 
@@ -74,13 +72,12 @@ import Testing
     @Test func noPageIsRequestedAfterTheReaderCancels() async throws {
         let rig = Rig.numbers()
         var count = 0
-        let error = await failure(of: {
+        await #expect(throws: CancellationError.self) {
             for try await page in rig.agent.pages(of: GetNumber(), next: { GetNumber(number: $0.model + 1) }) {
                 count += 1
                 if page.model == 2 { rig.agent.cancelAll { $0.url?.path() == "/ok/2" } }
             }
-        })
-        #expect(error is CancellationError)
+        }
         #expect(count == 2 && rig.transport.requestCount == 2)
         #expect(await isOver(rig))
     }
@@ -91,7 +88,7 @@ import Testing
             rig.agent.cancelAll()
             return GetNumber(number: last.model + 1)
         }
-        #expect(await failure(of: { for try await _ in pages {} }) is CancellationError)
+        await #expect(throws: CancellationError.self) { for try await _ in pages {} }
         #expect(rig.transport.requestCount == 1)
     }
 
@@ -104,13 +101,12 @@ import Testing
             rig.agent.cancelAll()
             return GetNumber(number: number + 1)
         }
-        let error = await failure(of: {
+        await #expect(throws: CancellationError.self) {
             if isNested {
                 return try await rig.agent.send(ChainRequest(chain).then { GetNumber(number: $0) })
             }
             return try await rig.agent.send(chain)
-        })
-        #expect(error is CancellationError)
+        }
         #expect(rig.transport.requestCount == 1)
         #expect(await isOver(rig))
     }
@@ -121,15 +117,14 @@ import Testing
             let batch = ArrayBatchRequest([GetNumber(), GetNumber(number: 2)])
             let chain = ChainRequest(GetNumber()).then { GetNumber(number: $0) }
             let first = isBatch ? ChainRequest(batch).then { ChainStep.value($0.count) } : ChainRequest(chain)
-            let error = await failure(of: {
+            await #expect(throws: CancellationError.self) {
                 try await rig.agent.send(
                     first.then { _ in
                         rig.agent.cancelAll()
                         return GetNumber()
                     }
                 )
-            })
-            #expect(error is CancellationError)
+            }
             #expect(rig.transport.requestCount == 2)
             #expect(await isOver(rig))
         }
@@ -137,12 +132,11 @@ import Testing
 
     @Test func chainEndsIfItsSendCameTooSoonToBeCancelled() async throws {
         let rig = Rig.numbers()
-        let error = await failure(of: {
+        await #expect(throws: CancellationError.self) {
             try await rig.agent.send(
                 ChainRequest(Noticed { rig.agent.cancelAll() }).then { GetNumber(number: $0) }
             )
-        })
-        #expect(error is CancellationError)
+        }
         #expect(rig.transport.requestCount == 1)
     }
 
@@ -245,10 +239,9 @@ import Testing
             (0..<3).map { _ in Noticed { rig.agent.cancelAll() } },
             maximumConcurrent: 1
         )
-        let error = await failure(of: {
+        await #expect(throws: CancellationError.self) {
             isNested ? try await rig.agent.send(ChainRequest(batch)) : try await rig.agent.send(batch)
-        })
-        #expect(error is CancellationError)
+        }
         #expect(rig.transport.requestCount == 1)
         #expect(await isOver(rig))
     }
@@ -352,13 +345,12 @@ import Testing
         let request = GeneralRequest("/x").expecting(Int.self)
         _ = try await rig.agent.send(request)
         var count = 0
-        let error = await failure(of: {
+        await #expect(throws: CancellationError.self) {
             for try await _ in rig.agent.responses(for: request) {
                 count += 1
                 rig.agent.cancelAll()
             }
-        })
-        #expect(error is CancellationError)
+        }
         #expect(count == 1 && rig.count == 1)
     }
 

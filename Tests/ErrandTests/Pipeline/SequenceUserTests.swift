@@ -11,10 +11,10 @@ import Testing
 
     private static func rig(
         _ token: Token? = ada,
-        _ handler: @escaping TokenTransport.Handler = { _ in nil },
+        _ handler: @escaping StubTransport.TokenHandler = { _ in nil },
         configure: (inout NetworkConfig) -> Void = { _ in }
     ) -> AuthenticationRig {
-        AuthenticationRig(token: token, transport: TokenTransport(handler) { _ in true }, configure: configure)
+        AuthenticationRig(token: token, transport: .tokens(handler) { _ in true }, configure: configure)
     }
 
     /// Reads a sequence until it ends, and calls a function after each element.
@@ -127,16 +127,7 @@ import Testing
     }
 
     @Test func eventsAreNotContinuedForAnotherUser() async {
-        let rig = Self.rig(
-            Self.ada,
-            { _ in
-                TransportResponse(
-                    statusCode: 200,
-                    headers: ["Content-Type": "text/event-stream"],
-                    body: ResponseBody(Data("data: 1\n\n".utf8))
-                )
-            }
-        )
+        let rig = Self.rig(Self.ada, { _ in .data(Data("data: 1\n\n".utf8), contentType: "text/event-stream") })
         async let events = read(rig.agent.events(for: AuthenticationRig.request())) { _ in rig.session.login(Self.bob) }
         await rig.clock.waitForSleepers(1)
         rig.clock.advance(by: .seconds(3600))

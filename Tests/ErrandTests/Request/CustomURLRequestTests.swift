@@ -25,7 +25,7 @@ import FoundationNetworking
         $0.headers = ["X-Base": "1"]
         $0.parameters = ["base": 1]
         $0.filter = EnvelopeFilter(code: "code", data: "data")
-        $0.adapters = [RequestAdapterTests.Adapter { request, _ in request.headers["X-Adapter"] = "1" }]
+        $0.adapters = [ClosureAdapter { request, _ in request.headers["X-Adapter"] = "1" }]
     }
 
     @Test func itReplacesBuildingAndKeepsEverythingAfterIt() async throws {
@@ -114,7 +114,7 @@ import FoundationNetworking
     @Test func itsMethodIsTheSendsMethod() async throws {
         let methods = Record<HTTPMethod>()
         var config = NetworkConfig.test
-        config.adapters = [RequestAdapterTests.Adapter { _, context in methods.add(context.method) }]
+        config.adapters = [ClosureAdapter { _, context in methods.add(context.method) }]
         config.filter = ClosureFilter { response, context in
             methods.add(context.method)
             return Payload(response.body)

@@ -163,10 +163,7 @@ import Testing
         let rig = Rig()
         let request = GeneralRequest("/x").parameters(["a": ["b": number]])
         let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
-        guard case .unencodable(let text) = error.reason else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .unencodable(let text) = error.reason else { throw Unexpected(error) }
         #expect(text.contains("b"))
         #expect(rig.transport.requestCount == 0)
     }

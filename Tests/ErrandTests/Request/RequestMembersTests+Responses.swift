@@ -247,7 +247,7 @@ import FoundationNetworking
         let config = NetworkConfig.test {
             $0.accessories = [Seeing(add: add)]
             $0.urlFilters = [Seeing(add: add)]
-            $0.adapters = [RequestAdapterTests.Adapter { _, context in add("adapter", context) }]
+            $0.adapters = [ClosureAdapter { _, context in add("adapter", context) }]
             $0.filter = ClosureFilter { response, context in
                 add("filter", context)
                 return Payload(response.body)

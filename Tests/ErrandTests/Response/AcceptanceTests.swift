@@ -43,11 +43,10 @@ import Testing
         if isAccepted {
             _ = try await send(response, Acceptance(contentTypes: wanted))
         } else {
-            let error = try #require(
-                await failure { try await send(response, Acceptance(contentTypes: wanted)) } as? NetworkError
-            )
-            #expect(error.kind == .unacceptableContent)
-            #expect(error.response?.body == Data("x".utf8))
+            let error = await expect(kind: .unacceptableContent) {
+                try await send(response, Acceptance(contentTypes: wanted))
+            }
+            #expect(error?.response?.body == Data("x".utf8))
         }
     }
 
@@ -71,8 +70,7 @@ import Testing
         let rig = Rig(response: response)
         let request = GeneralRequest("/x").acceptance(Acceptance(contentTypes: ["application/json"]))
             .expecting([String: Int].self)
-        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
-        #expect(error.reason == .status(502))
+        let error = try #require(await expect(throwing: .status(502)) { try await rig.agent.send(request) })
         #expect(error.kind == .unacceptableStatus)
         #expect(error.statusCode == 502)
         #expect(error.response?.headers["Content-Type"] == "text/html; charset=utf-8")
@@ -95,8 +93,8 @@ import Testing
         var request = GeneralRequest("/x").limits(Limits(maximumBodySize: 100_000)).expecting(Data.self)
         if isObserved { request = request.accessory { _ in } }
         let rig = Rig(response: .html(String(repeating: "x", count: 200_000), status: 404))
-        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
-        #expect(error.reason == .status(404) && error.response?.body.count == NetworkError.maximumBodyByteCount)
+        let error = await expect(throwing: .status(404)) { try await rig.agent.send(request) }
+        #expect(error?.response?.body.count == NetworkError.maximumBodyByteCount)
         let accepted = request.acceptance(Acceptance().accepting(404))
         await expect(throwing: .bodyTooLarge(limit: 100_000)) { _ = try await rig.agent.send(accepted) }
     }
@@ -118,16 +116,12 @@ import Testing
         (#"{"code":0,"data":{"id":0}}"#, "data.id"), (#"{"code":0,"data":null}"#, "data"),
         (#"{"code":"0","data":{"id":1}}"#, "code"), (#"{"data":{"id":1}}"#, "code"), ("[]", nil),
     ])
-    func bodyOfAnotherShapeIsRejectedWithThePath(body: String, path: String?) async {
+    func bodyOfAnotherShapeIsRejectedWithThePath(body: String, path: String?) async throws {
         let rig = Rig(response: .json(body))
         for request in [shaped, shaped.filter(EnvelopeFilter(code: "code", data: "data", success: [0, "0"]))] {
-            let error = await failure { try await rig.agent.send(request) } as? NetworkError
-            guard case .shape(let cause) = error?.reason else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
+            let error = await expect(kind: .unacceptableContent) { try await rig.agent.send(request) }
+            guard case .shape(let cause) = error?.reason else { throw Unexpected(error) }
             #expect(cause.path == path)
-            #expect(error?.kind == .unacceptableContent)
             #expect(error?.response?.body == Data(body.utf8))
             #expect(error?.host == "api.example")
         }
@@ -144,12 +138,9 @@ import Testing
         await expect(throwing: .status(502)) { _ = try await rig.agent.send(shaped) }
     }
 
-    @Test func bodyThatIsNoJSONHasNoShape() async {
+    @Test func bodyThatIsNoJSONHasNoShape() async throws {
         let error = await failure { try await Rig(response: .text("x")).agent.send(shaped.expecting(String.self)) }
-        guard case .invalidJSON = (error as? NetworkError)?.reason else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .invalidJSON = (error as? NetworkError)?.reason else { throw Unexpected(error) }
         await expect(throwing: .shape(JSONError(.unexpectedEnd, offset: 0))) {
             try await Rig(response: .status(200)).agent.send(shaped.expecting(Void.self))
         }

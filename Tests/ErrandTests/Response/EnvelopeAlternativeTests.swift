@@ -35,8 +35,7 @@ import Testing
         (#"{"code": 7, "fault": {"code": 8}}"#, 200, "7  false"),
     ])
     func firstFormWithACodeIsUsed(body: String, status: Int, expected: String) async throws {
-        let error = await failure { try await send(body, status: status) }
-        let found = try #require(error as? ServiceError)
+        let found = try #require(await failure { try await send(body, status: status) } as? ServiceError)
         #expect("\(found.code.quoted) \(found.message ?? "") \(found.isIgnorable)" == expected)
     }
 
@@ -47,32 +46,22 @@ import Testing
     }
 
     @Test func rejectedStatusIsNoSuccessBecauseOfAnotherForm() async throws {
-        let error = await failure { try await send(#"{"code": 0, "data": 1}"#, status: 500) }
-        #expect((error as? NetworkError)?.reason == .status(500))
+        await expect(throwing: .status(500)) { try await send(#"{"code": 0, "data": 1}"#, status: 500) }
     }
 
     @Test func withoutACodeTheFirstFormDecides() async throws {
-        let error = await failure { try await send(#"{"data": 1}"#) }
-        #expect((error as? NetworkError)?.reason == .envelope("it has no member 'code'"))
+        await expect(throwing: .envelope("it has no member 'code'")) { try await send(#"{"data": 1}"#) }
         var filter = Self.filter
         filter.missingCode = .countsByStatus
         #expect(try await send(#"{"data": 1}"#, by: filter) == 1)
         filter.code = nil
         #expect(try await send(#"{"data": 1}"#, by: filter) == 1)
-        let fault = await failure { try await send(#"{"fault": {"code": 8}}"#, by: filter) }
-        #expect((fault as? ServiceError)?.code == 8)
+        #expect((await failure { try await send(#"{"fault": {"code": 8}}"#, by: filter) } as? ServiceError)?.code == 8)
     }
 
     @Test(arguments: [#"{"fault": {"code": 8, "code": 0}}"#, #"{"fault": {}, "fault": {"code": 8}}"#, #"{"fault": {"#])
-    func bodyWithAnAmbiguousFormIsRejected(body: String) async {
+    func bodyWithAnAmbiguousFormIsRejected(body: String) async throws {
         let error = await failure { try await send(body) }
-        guard case .invalidJSON? = (error as? NetworkError)?.reason else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-    }
-
-    private func failure(_ work: () async throws -> Int) async -> (any Error)? {
-        do { return try await work() == .min ? nil : nil } catch { return error }
+        guard case .invalidJSON? = (error as? NetworkError)?.reason else { throw Unexpected(error) }
     }
 }

@@ -120,8 +120,7 @@ import Testing
     ])
     func everyOtherRejectedResponseIsAStatusErrorWithItsBody(body: String) async throws {
         let response = TransportResponse.html(body, status: 502)
-        let error = try #require(await failure { try await send(response) } as? NetworkError)
-        #expect(error.reason == .status(502))
+        let error = try #require(await expect(throwing: .status(502)) { try await send(response) })
         #expect(error.response?.body == Data(body.utf8))
     }
 

@@ -53,10 +53,7 @@ import Testing
         let filter = EnvelopeFilter(code: "status.code", message: "status.msg", data: "data", time: "status.t")
         guard case .invalidJSON(let cause) = (await error(body, through: filter) as? NetworkError)?.reason,
             case .duplicateMember = cause.reason
-        else {
-            Issue.record("\(body)")
-            return
-        }
+        else { throw Unexpected(body) }
     }
 
     @Test func dataInAStringThatIsNoJSONIsAnError() async {
@@ -70,8 +67,7 @@ import Testing
     @Test func invalidPathIsReported() async throws {
         let error = await error(#"{"code":0,"data":1}"#, through: EnvelopeFilter(code: "code", data: "data["))
         guard case .path(let mistake) = (error as? NetworkError)?.reason, case .pathSyntax = mistake.reason else {
-            Issue.record("\(String(describing: error))")
-            return
+            throw Unexpected(error)
         }
     }
 
@@ -147,8 +143,7 @@ import Testing
         #expect(refused.message == "no user")
         let wordsOnly = await error(#"{"msg":"no user"}"#, status: 404, through: filter) as? ServiceError
         #expect(wordsOnly?.code == 404)
-        let silent = await error(#"{"data":1}"#, status: 404, through: filter) as? NetworkError
-        #expect(silent?.reason == .status(404))
+        #expect((await error(#"{"data":1}"#, status: 404, through: filter) as? NetworkError)?.reason == .status(404))
     }
 
     @Test func anEnvelopeWithoutACodeCountsByItsStatus() async throws {
@@ -186,8 +181,7 @@ import Testing
     @Test(arguments: [#"{"data":{"id":7}}"#, #"{"code":null,"data":{"id":7}}"#])
     func missingCodeFollowsTheRule(body: String) async throws {
         var filter = plain
-        let error = await error(body, through: filter)
-        #expect((error as? NetworkError)?.kind == .undecodable)
+        #expect((await error(body, through: filter) as? NetworkError)?.kind == .undecodable)
         filter.missingCode = .countsByStatus
         #expect(try await send(body, through: filter) == User(id: 7))
         filter.missingCode = .isPayload
@@ -272,8 +266,9 @@ import Testing
             (#"{"code":0,"data":null}"#, 200, "expected an object, found null"),
         ]
         for (body, status, detail) in cases {
-            let error = await failure { try await send(body, status: status, through: plain, as: User.self) }
-            #expect((error as? NetworkError)?.reason == .model(type: "User", detail: detail))
+            await expect(throwing: .model(type: "User", detail: detail)) {
+                try await send(body, status: status, through: plain, as: User.self)
+            }
         }
     }
 

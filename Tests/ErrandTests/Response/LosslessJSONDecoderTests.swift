@@ -98,10 +98,7 @@ import Testing
         let error = #expect(throws: DecodingError.self) {
             try decode(Mixed.self, #"{"int":null}"#) { $0.dropsNulls = true }
         }
-        guard case .keyNotFound = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .keyNotFound = error else { throw Unexpected(error) }
     }
 
     // MARK: JSON in strings
@@ -213,10 +210,7 @@ import Testing
     @Test func mismatchIsANetworkErrorWithItsPath() async throws {
         let rig = Rig(config: .test { $0.decoder = LosslessJSONDecoder() }, response: .json(#"{"userId":"7"}"#))
         let error = await failure { try await rig.agent.send(GeneralRequest("/x").expecting(Loose.self)) }
-        guard case .model("Loose", let detail) = (error as? NetworkError)?.reason else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .model("Loose", let detail) = (error as? NetworkError)?.reason else { throw Unexpected(error) }
         #expect(detail == "expected an integer, found a string at userId")
     }
 
@@ -385,10 +379,7 @@ import Testing
                     }
                 )
             )
-        else {
-            Issue.record("other errors")
-            return
-        }
+        else { throw Unexpected("other errors") }
         #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
     }
 

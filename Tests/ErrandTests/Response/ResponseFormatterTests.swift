@@ -61,15 +61,15 @@ import Testing
             #expect(try await rig.agent.send(request) == .null)
             let full = try await rig.agent.response(for: request.expecting(Void.self))
             #expect(try full.decode([User]?.self) == nil)
-            let error = await failure { try await rig.agent.send(request.expecting([User].self)) } as? NetworkError
             let detail = "the response has no content; the model may be an Optional or Void"
-            #expect(error?.reason == .model(type: "Array<User>", detail: detail))
+            await expect(throwing: .model(type: "Array<User>", detail: detail)) {
+                try await rig.agent.send(request.expecting([User].self))
+            }
         }
         if !mayLackEnvelope {
-            let error = await failure {
+            await expect(kind: .unacceptableContent) {
                 try await Rig(config: envelope, response: .status(status)).agent.send(request.expecting(User?.self))
             }
-            #expect((error as? NetworkError)?.kind == .unacceptableContent)
         }
         let plain = Rig(response: .status(status)).agent
         #expect(try await plain.send(request.method(method).expecting(Data.self)).isEmpty)
@@ -252,10 +252,9 @@ import Testing
         }
         let lossless = NetworkConfig.test { $0.decoder = LosslessJSONDecoder() }
         for config in [.test, lossless] {
-            let error = await failure {
+            await expect(throwing: .model(type: "Small", detail: detail)) {
                 try await Rig(config: config, response: .json(body)).agent.send(request.expecting(Small.self))
             }
-            #expect((error as? NetworkError)?.reason == .model(type: "Small", detail: detail))
         }
     }
 
@@ -279,10 +278,10 @@ import Testing
         ("null", "expected an object, found null"),
     ])
     func mismatchIsReportedWithoutItsValue(body: String, detail: String) async throws {
-        let error = try #require(
-            await failure { try await agent(body).send(request.expecting(User.self)) } as? NetworkError
-        )
-        #expect(error.reason == .model(type: "User", detail: detail))
+        let found = await expect(throwing: .model(type: "User", detail: detail)) {
+            try await agent(body).send(request.expecting(User.self))
+        }
+        let error = try #require(found)
         #expect(error.kind == .undecodable)
         #expect(error.underlying is DecodingError)
         #expect(error.response?.body == Data(body.utf8))
@@ -299,15 +298,11 @@ import Testing
     }
 
     @Test func pathWithoutAValueIsReported() async throws {
-        let error = try #require(
-            await failure { try await agent("{}").send(request.expecting(Int.self, at: "a.b")) } as? NetworkError
-        )
-        #expect(error.kind == .undecodable)
-        #expect(error.response?.statusCode == 200)
-        guard case .path = error.reason else {
-            Issue.record("\(error)")
-            return
+        let error = await expect(kind: .undecodable) {
+            try await agent("{}").send(request.expecting(Int.self, at: "a.b"))
         }
+        #expect(error?.response?.statusCode == 200)
+        guard case .path = error?.reason else { throw Unexpected(error) }
     }
 
     struct Picky: Decodable, Sendable {

@@ -11,15 +11,8 @@ struct ResponseTests {
         func makeReader() throws -> any BodyReader { throw Boom() }
     }
 
-    /// Reads no body, and keeps no request.
-    private struct Replies: Transport {
-        func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
-            .jsonResponse("7")
-        }
-    }
-
     @Test func responseDoesNotKeepTheBodyOfItsRequest() async throws {
-        let agent = Agent(config: .test, transport: Replies())
+        let agent = Agent(config: .test, transport: ClosureTransport { _, _ in .json("7") })
         weak var body: Upload?
         let response: Response<Int>
         do {

@@ -14,12 +14,12 @@ struct RetryStormTests {
         let failed = await failures(of: 10_000, rig, concurrency: concurrency)
         let windows = Int(rig.clock.now.offset / .seconds(10)) + 1
         let limit = 11_000 + 10 * windows
-        print("retry storm, \(concurrency) at once: \(rig.transport.count) on the wire, \(windows) windows")
+        print("retry storm, \(concurrency) at once: \(rig.transport.requestCount) on the wire, \(windows) windows")
         #expect(failed.count == 10_000)
         #expect(failed.allSatisfy { $0 == .status(503) })
-        #expect(rig.transport.count > 10_000)
-        #expect(rig.transport.count <= limit)
-        #expect(rig.transport.count == 10_000 + rig.events.retries.count)
+        #expect(rig.transport.requestCount > 10_000)
+        #expect(rig.transport.requestCount <= limit)
+        #expect(rig.transport.requestCount == 10_000 + rig.events.retries.count)
     }
 
     @Test
@@ -43,17 +43,9 @@ struct RetryStormTests {
             for _ in 0..<concurrency {
                 group.addTask {
                     var reasons: [NetworkError.Reason] = []
-                    while next.withLock({ next in
-                        next += 1
-                        return next
-                    }) <= count {
-                        do {
-                            try await rig.agent.send(GeneralRequest(url).expecting(Void.self))
-                        } catch let error as NetworkError {
-                            reasons.append(error.reason)
-                        } catch {
-                            reasons.append(.other("\(error)"))
-                        }
+                    while next.next() <= count {
+                        let error = await failure { try await rig.agent.send(GeneralRequest(url).expecting(Void.self)) }
+                        if let error { reasons.append((error as? NetworkError)?.reason ?? .other("\(error)")) }
                     }
                     return reasons
                 }

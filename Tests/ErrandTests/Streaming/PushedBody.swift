@@ -2,20 +2,17 @@ import Foundation
 
 @testable import Errand
 
-/// A body that a test sends chunk by chunk.
+/// A body that a test sends chunk by chunk, and that knows whether it is read, and whether it was cancelled.
 final class PushedBody: ResponseChunks {
-    private struct State {
-        var isRead = false
-        var isCancelled = false
-    }
-
     private let stream: AsyncThrowingStream<Data, any Error>
     private let writer: AsyncThrowingStream<Data, any Error>.Continuation
-    private let state = Lock(State())
+    private let state = Lock((isRead: false, isCancelled: false))
 
     init() { (stream, writer) = AsyncThrowingStream.makeStream(of: Data.self) }
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    /// A response with server-sent events.
+    var events: TransportResponse { response(headers: ["Content-Type": "text/event-stream"]) }
 
     func response(headers: HTTPHeaders = [:], status: Int = 200) -> TransportResponse {
         TransportResponse(statusCode: status, headers: headers, body: ResponseBody(chunks: self))
@@ -44,16 +41,5 @@ final class PushedBody: ResponseChunks {
     func cancel() {
         state.withLock { $0.isCancelled = true }
         writer.finish(throwing: CancellationError())
-    }
-}
-
-/// The events of sends, by name.
-final class StreamLog: Accessory {
-    let names = Record<String>()
-    let progress = Record<TransferProgress>()
-
-    func request(_ context: RequestContext, did event: AccessoryEvent) {
-        if case .didProgress(let progress) = event { self.progress.add(progress) }
-        names.add(String("\(event)".prefix { $0 != "(" }))
     }
 }

@@ -9,11 +9,11 @@ import Testing
     private func export() -> GeneralRequest<JSONValueFormatter> { GeneralRequest("/export") }
 
     @Test func linesAreTextAndTheLastNeedsNoEnd() async throws {
-        let body = PushedBody()
-        let rig = Rig(response: body.response())
+        let rig = Rig()
+        let body = rig.transport.stream("/export", contentType: "text/plain")
         let stream = try await rig.agent.bytes(for: export())
         for byte in "ä\r\n\n€😀".utf8 { body.send(Data([byte])) }
-        body.end()
+        body.close()
         var lines: [String] = []
         for try await line in stream.lines { lines.append(line) }
         #expect(lines == ["ä", "", "€😀"])
@@ -32,11 +32,11 @@ import Testing
     }
 
     @Test func aLineThatIsCutOffByAnErrorIsNotReturned() async throws {
-        let body = PushedBody()
-        let rig = Rig(response: body.response())
+        let rig = Rig()
+        let body = rig.transport.stream("/export", contentType: "text/plain")
         var lines = try await rig.agent.bytes(for: export()).lines.makeAsyncIterator()
         body.send("whole\ncut")
-        body.end(throwing: NetworkError(.closedInBody))
+        body.close(.cut)
         #expect(try await lines.next() == "whole")
         await expect(throwing: .closedInBody) { _ = try await lines.next() }
         #expect(try await lines.next() == nil)
@@ -75,8 +75,7 @@ import Testing
     func aCharsetThatCannotBeReadInLinesIsAnError(charset: String, body: Data) async throws {
         let rig = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)"))
         var lines = try await rig.agent.bytes(for: export()).lines.makeAsyncIterator()
-        let error = await #expect(throws: NetworkError.self) { try await lines.next() }
-        #expect(error?.kind == .undecodable)
+        let error = await expect(kind: .undecodable) { try await lines.next() }
         #expect(error?.description.contains(charset.lowercased()) == true, "\(String(describing: error))")
         #expect(try await lines.next() == nil)
     }
@@ -114,9 +113,8 @@ import Testing
         let rig = Rig(response: .text("{\"itemID\":1}\n\n\(line)\n{\"itemID\":2}"))
         var items = try await rig.agent.bytes(for: export()).jsonLines(of: Item.self).makeAsyncIterator()
         #expect(try await items.next() == Item(itemID: 1))
-        let error = await #expect(throws: NetworkError.self) { try await items.next() }
+        let error = await expect(kind: .undecodable) { try await items.next() }
         #expect(error?.description.contains("line 3: ") == true, "\(String(describing: error))")
-        #expect(error?.kind == .undecodable)
         #expect(try await items.next() == nil)
     }
 

@@ -15,66 +15,56 @@ import Testing
     }
 
     @Test func chunksComeAsTheyArriveAndThenTheEnd() async throws {
-        let body = PushedBody()
-        let rig = Rig(response: body.response(headers: ["X-A": "1"]))
+        let rig = Rig()
+        let body = rig.transport.stream("/export", contentType: "text/csv")
         let stream = try await rig.agent.bytes(for: export())
         #expect(stream.statusCode == 200)
-        #expect(stream.headers["X-A"] == "1")
+        #expect(stream.headers["Content-Type"] == "text/csv")
         #expect(stream.response.url.path() == "/export")
         var iterator = stream.makeAsyncIterator()
         for text in ["a", "bc", "d"] {
             body.send(text)
             #expect(try await iterator.next() == Data(text.utf8))
         }
-        body.end()
+        body.close()
         #expect(try await iterator.next() == nil)
         #expect(try await iterator.next() == nil)
     }
 
     @Test func anErrorComesAfterTheBytesBeforeItWithItsPlace() async throws {
-        let body = PushedBody()
-        let rig = Rig(response: body.response())
+        let rig = Rig()
+        let body = rig.transport.stream("/export")
         let stream = try await rig.agent.bytes(for: export())
         body.send("half")
-        body.end(throwing: NetworkError(.closedInBody))
+        body.close(.cut)
         var iterator = stream.makeAsyncIterator()
         #expect(try await iterator.next() == Data("half".utf8))
-        let error = await #expect(throws: NetworkError.self) { try await iterator.next() }
-        #expect(error?.reason == .closedInBody)
+        let error = await expect(throwing: .closedInBody) { try await iterator.next() }
         #expect(error?.host == "api.example")
         #expect(try await iterator.next() == nil)
     }
 
     @Test func nothingIsRetriedAfterTheHeaderSection() async throws {
-        let bodies = Record<PushedBody>()
-        let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(baseDelay: .zero) }) { _ in
-            let body = PushedBody()
-            bodies.add(body)
-            return body.response()
-        }
+        let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(baseDelay: .zero) })
+        let body = rig.transport.stream("/export")
         let stream = try await rig.agent.bytes(for: export())
-        bodies.all.first?.end(throwing: NetworkError(.connectionReset))
+        body.close(.reset)
         await expect(throwing: .connectionReset) { _ = try await bytes(stream) }
         #expect(rig.transport.requestCount == 1)
     }
 
     @Test(arguments: [NetworkError.Reason.closedInBody, .idleTimeout(.seconds(60)), .connectionReset])
     func noOtherURLOfTheCDNIsUsedAfterTheHeaderSection(_ reason: NetworkError.Reason) async throws {
-        let bodies = Record<PushedBody>()
+        let body = PushedBody()
         let config = NetworkConfig.test {
             $0.cdnURL = "https://a.example"
             $0.cdnFallbacks = ["https://b.example"]
         }
-        let rig = Rig(config: config) { _ in
-            let body = PushedBody()
-            bodies.add(body)
-            // The body of a second server would be complete.
-            if bodies.all.count > 1 { body.end() }
-            return body.response()
-        }
+        // The body of a second server would be complete.
+        let rig = Rig(config: config) { $0.url.host() == "a.example" ? body.response() : .text("whole") }
         let stream = try await rig.agent.bytes(for: export().usingCDN())
-        bodies.all.first?.send("half")
-        bodies.all.first?.end(throwing: NetworkError(reason))
+        body.send("half")
+        body.end(throwing: NetworkError(reason))
         await expect(throwing: reason) { _ = try await bytes(stream) }
         #expect(rig.transport.requests.map { $0.url.host() } == ["a.example"])
     }
@@ -82,10 +72,7 @@ import Testing
     @Test func aFailureBeforeThatIsRetried() async throws {
         let count = Lock(0)
         let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(baseDelay: .zero) }) { _ in
-            switch count.withLock({ count -> Int in
-                count += 1
-                return count
-            }) {
+            switch count.next() {
             case 1: throw NetworkError(.connectionReset)
             case 2: return .status(503)
             default: return .text("ok")
@@ -97,17 +84,13 @@ import Testing
 
     @Test func aRejectedResponseFailsWithItsBody() async throws {
         let rig = Rig(response: .json(#"{"why":"no"}"#, status: 404))
-        let error = await #expect(throws: NetworkError.self) { try await rig.agent.bytes(for: export()) }
-        #expect(error?.reason == .status(404))
+        let error = await expect(throwing: .status(404)) { try await rig.agent.bytes(for: export()) }
         #expect(try error?.decode(String.self, at: "why") == "no")
     }
 
     @Test func errorsBeforeTheSendReachTheCaller() async throws {
         let rig = Rig(response: .text("x"))
-        let error = await #expect(throws: NetworkError.self) {
-            try await rig.agent.bytes(for: export().header("a b", "c"))
-        }
-        #expect(error?.kind == .invalidRequest)
+        await expect(kind: .invalidRequest) { try await rig.agent.bytes(for: export().header("a b", "c")) }
         #expect(rig.transport.requestCount == 0)
     }
 
@@ -123,16 +106,10 @@ import Testing
     }
 
     @Test func anInterceptorThatRespondsItselfIsStreamedToo() async throws {
-        struct Mock: Interceptor {
-            func intercept(
-                _ request: OutgoingRequest,
-                for context: RequestContext,
-                next: AttemptChain
-            ) async throws -> RawResponse {
-                RawResponse(statusCode: 203, body: Data("mock".utf8), url: request.url)
-            }
+        let mock = ClosureInterceptor { request, _ in
+            RawResponse(statusCode: 203, body: Data("mock".utf8), url: request.url)
         }
-        let rig = Rig(config: .test { $0.interceptors = [Mock()] }, response: .text("wire"))
+        let rig = Rig(config: .test { $0.interceptors = [mock] }, response: .text("wire"))
         let stream = try await rig.agent.bytes(for: export())
         #expect(stream.statusCode == 203)
         #expect(try await bytes(stream) == Data("mock".utf8))
@@ -150,13 +127,13 @@ import Testing
 
     @Test func accessoriesSeeTheCompleteStreamAndItsProgress() async throws {
         let body = PushedBody()
-        let log = StreamLog()
+        let log = EventLog()
         let rig = Rig(
             config: .test { $0.accessories = [log] },
             response: body.response(headers: ["Content-Length": "200000"])
         )
         let stream = try await rig.agent.bytes(for: export())
-        #expect(log.names.all == ["willStart"])
+        #expect(log.names == ["willStart"])
         var iterator = stream.makeAsyncIterator()
         body.send(Data(count: 100_000))
         _ = try await iterator.next()
@@ -164,13 +141,15 @@ import Testing
         _ = try await iterator.next()
         body.end()
         #expect(try await iterator.next() == nil)
-        #expect(log.names.all.filter { $0 != "didProgress" } == ["willStart", "willStop", "didStop"])
-        #expect(log.progress.all.last == TransferProgress(direction: .download, completed: 200_000, total: 200_000))
+        #expect(log.names.filter { $0 != "didProgress" } == ["willStart", "willStop", "didStop"])
+        let progress = log.events.all.map(\.event).last { $0.word == "didProgress" }
+        guard case .didProgress(let last) = progress else { throw Unexpected(log.names) }
+        #expect(last == TransferProgress(direction: .download, completed: 200_000, total: 200_000))
     }
 
     @Test func cancellingTheReaderEndsTheSend() async throws {
         let body = PushedBody()
-        let log = StreamLog()
+        let log = EventLog()
         let rig = Rig(config: .test { $0.accessories = [log] }, response: body.response())
         let stream = try await rig.agent.bytes(for: export())
         let reader = Task { try await bytes(stream) }
@@ -178,7 +157,7 @@ import Testing
         reader.cancel()
         await #expect(throws: CancellationError.self) { try await reader.value }
         #expect(body.isCancelled)
-        #expect(log.names.all == ["willStart", "willStop", "didStop"])
+        #expect(log.names == ["willStart", "willStop", "didStop"])
     }
 
     @Test func cancelAndCancelAllEndAWaitingReader() async throws {
@@ -198,18 +177,15 @@ import Testing
     @Test(arguments: ["events(for:)", "events", "lines", "jsonLines"], ["task", "cancelAll", "deadline"])
     func whatWasReceivedIsNotReturnedAfterTheEnd(of kind: String, by end: String) async throws {
         let body = PushedBody()
-        let log = StreamLog()
+        let log = EventLog()
         let clock = ManualClock()
-        let rig = Rig(config: .test { $0.accessories = [log] }, clock: clock) { _ in
-            body.response(headers: ["Content-Type": "text/event-stream"])
-        }
+        let rig = Rig(config: .test { $0.accessories = [log] }, clock: clock) { _ in body.events }
         body.send(kind.hasPrefix("events") ? "data: 1\n\ndata: 2\n\ndata: 3\n\n" : "1\n2\n3\n")
         let request = export().deadline(.seconds(10))
         let count = Lock(0)
         let reader = Task {
             func read() async {
-                count.withLock { $0 += 1 }
-                guard count.withLock(\.self) == 1 else { return }
+                guard count.next() == 1 else { return }
                 switch end {
                 case "task": return withUnsafeCurrentTask { $0?.cancel() }
                 case "cancelAll": rig.agent.cancelAll()
@@ -231,7 +207,7 @@ import Testing
             #expect(error is CancellationError)
         }
         #expect(count.withLock(\.self) == 1)
-        #expect(log.names.all == ["willStart", "willStop", "didStop"])
+        #expect(log.names == ["willStart", "willStop", "didStop"])
     }
 
     @Test func theLastReferenceEndsTheSend() async throws {

@@ -8,13 +8,6 @@ import Testing
 extension ServerSentEventsTests {
     private static let retrying = NetworkConfig.test { $0.retryPolicy = .standard }
 
-    private static func lost(after text: String) -> TransportResponse {
-        let body = PushedBody()
-        body.send(text)
-        body.end(throwing: NetworkError(.closedInBody))
-        return body.response(headers: ["Content-Type": "text/event-stream"])
-    }
-
     private func keys(_ rig: Rig) -> Set<String?> { Set(rig.transport.requests.map { $0.headers["Idempotency-Key"] }) }
 
     // MARK: The first connection

@@ -12,6 +12,13 @@ import Testing
         .data(Data(text.utf8), contentType: type)
     }
 
+    static func lost(after text: String) -> TransportResponse {
+        let body = PushedBody()
+        body.send(text)
+        body.end(throwing: NetworkError(.closedInBody))
+        return body.events
+    }
+
     /// A rig that returns these responses in turn, and then 204.
     func rig(_ responses: [@Sendable () throws -> TransportResponse], config: NetworkConfig = .test) -> Rig {
         let rest = Lock(responses[...])
@@ -60,15 +67,11 @@ import Testing
         }
         let count = Lock(0)
         let rig = Rig(config: config, clock: clock) { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
+            switch count.next() {
+            case 1: Self.lost(after: "id: 1\ndata: a\n\n")
+            case 2: Self.events("data: b\n\n")
+            default: .status(204)
             }
-            guard number == 1 else { return number == 2 ? Self.events("data: b\n\n") : .status(204) }
-            let body = PushedBody()
-            body.send("id: 1\ndata: a\n\n")
-            body.end(throwing: NetworkError(.closedInBody))
-            return body.response(headers: ["Content-Type": "text/event-stream"])
         }
         let (data, error, delays) = await run(rig.agent.events(for: request().usingCDN()))
         #expect(data == ["a", "b"] && error == nil && delays.count == 2)
@@ -177,10 +180,7 @@ import Testing
 
     @Test func aRequestThatMayNotBeSentTwiceIsSentOnce() async throws {
         let body = PushedBody()
-        let rig = rig([
-            { Self.events("data: a\n\n") }, { throw NetworkError(.connectionReset) },
-            { body.response(headers: ["Content-Type": "text/event-stream"]) },
-        ])
+        let rig = rig([{ Self.events("data: a\n\n") }, { throw NetworkError(.connectionReset) }, { body.events }])
         #expect(await run(rig.agent.events(for: request(.post))).error == nil)
         #expect(await run(rig.agent.events(for: request(.post))).error != nil)
         body.send("data: a\n\n")
@@ -195,7 +195,7 @@ import Testing
 
     @Test func anEventThatIsTooLargeIsFinalAndEndsTheExchange() async throws {
         let body = PushedBody()
-        let rig = rig([{ body.response(headers: ["Content-Type": "text/event-stream"]) }])
+        let rig = rig([{ body.events }])
         body.send("data: a\n\ndata: 0123456789")
         let (data, error, delays) = await run(rig.agent.events(for: request(), maximumEventSize: 10))
         #expect(data == ["a"])

@@ -6,22 +6,13 @@ import Testing
 
 /// The outcome of a send whose reader leaves before the end of the body.
 @Suite(.limit(seconds: 60)) struct StreamOutcomeTests {
-    /// The outcomes of sends, by name.
-    private final class Outcomes: Accessory {
-        let all = Record<String>()
-
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
-            guard case .didStop(let outcome) = event else { return }
-            switch outcome {
-            case .success(let statusCode, _, _): all.add("success \(statusCode)")
-            case .failure(let error): all.add("\((error as? NetworkError)?.kind.rawValue ?? "other")")
-            case .cancelled: all.add("cancelled")
-            }
-        }
-
-        func first() async -> String {
-            while all.all.isEmpty { await Task.yield() }
-            return all.all[0]
+    /// The outcome of the first send that ends, by name.
+    private func outcome(in log: EventLog) async -> String {
+        while log.outcomes.isEmpty { await Task.yield() }
+        switch log.outcomes[0] {
+        case .success(let statusCode, _, _): return "success \(statusCode)"
+        case .failure(let error): return (error as? NetworkError)?.kind.rawValue ?? "other"
+        case .cancelled: return "cancelled"
         }
     }
 
@@ -45,37 +36,34 @@ import Testing
         var text: String { self == .events ? "data: 1\n\n" : "1\n" }
     }
 
-    private func rig(_ body: PushedBody, _ outcomes: Outcomes) -> Rig {
-        Rig(
-            config: .test { $0.accessories = [outcomes] },
-            response: body.response(headers: ["Content-Type": "text/event-stream"])
-        )
+    private func rig(_ body: PushedBody, _ log: EventLog) -> Rig {
+        Rig(config: .test { $0.accessories = [log] }, response: body.events)
     }
 
     @Test(arguments: Way.allCases)
     func leavingTheLoopIsASuccess(way: Way) async throws {
-        let (body, outcomes) = (PushedBody(), Outcomes())
-        let rig = rig(body, outcomes)
+        let (body, log) = (PushedBody(), EventLog())
+        let rig = rig(body, log)
         body.send(way.text)
         try await way.read(rig.agent) { true }
-        #expect(await outcomes.first() == "success 200")
+        #expect(await outcome(in: log) == "success 200")
         await body.waitUntilCancelled()
     }
 
     @Test(arguments: Way.allCases)
     func leavingTheLoopWithAnErrorIsASuccessOfTheSend(way: Way) async throws {
-        let (body, outcomes) = (PushedBody(), Outcomes())
-        let rig = rig(body, outcomes)
+        let (body, log) = (PushedBody(), EventLog())
+        let rig = rig(body, log)
         body.send(way.text)
         await #expect(throws: Boom.self) { try await way.read(rig.agent) { throw Boom() } }
-        #expect(await outcomes.first() == "success 200")
+        #expect(await outcome(in: log) == "success 200")
     }
 
     @Test(arguments: Way.allCases)
     func aCancelledReaderIsACancelledSend(way: Way) async throws {
         for leavesTheLoop in [false, true] {
-            let (body, outcomes) = (PushedBody(), Outcomes())
-            let rig = rig(body, outcomes)
+            let (body, log) = (PushedBody(), EventLog())
+            let rig = rig(body, log)
             body.send(way.text)
             let task = Task {
                 try await way.read(rig.agent) {
@@ -84,21 +72,21 @@ import Testing
                 }
             }
             _ = await task.result
-            #expect(await outcomes.first() == "cancelled")
+            #expect(await outcome(in: log) == "cancelled")
         }
     }
 
     @Test func aStreamThatIsCancelledIsACancelledSend() async throws {
-        let (body, outcomes) = (PushedBody(), Outcomes())
-        let stream = try await rig(body, outcomes).agent.bytes(for: GeneralRequest("/x"))
+        let (body, log) = (PushedBody(), EventLog())
+        let stream = try await rig(body, log).agent.bytes(for: GeneralRequest("/x"))
         stream.cancel()
-        #expect(await outcomes.first() == "cancelled")
+        #expect(await outcome(in: log) == "cancelled")
     }
 
     @Test func contentThatCannotBeReadIsAFailureOfTheSend() async throws {
         for (text, isOfEvents) in [("{]\n", false), ("data: 0123456789\n\n", true)] {
-            let (body, outcomes) = (PushedBody(), Outcomes())
-            let agent = rig(body, outcomes).agent
+            let (body, log) = (PushedBody(), EventLog())
+            let agent = rig(body, log).agent
             body.send(text)
             let error = await #expect(throws: NetworkError.self) {
                 if isOfEvents {
@@ -108,14 +96,14 @@ import Testing
                     for try await _ in stream.jsonLines(of: JSONValue.self) {}
                 }
             }
-            #expect(await outcomes.first() == error?.kind.rawValue)
+            #expect(await outcome(in: log) == error?.kind.rawValue)
         }
     }
 
     @Test func aStreamOfEventsThatTheServerEndsIsASuccess() async throws {
-        let outcomes = Outcomes()
-        let rig = Rig(config: .test { $0.accessories = [outcomes] }, response: .status(204))
+        let log = EventLog()
+        let rig = Rig(config: .test { $0.accessories = [log] }, response: .status(204))
         for try await _ in rig.agent.events(for: GeneralRequest("/x")) {}
-        #expect(await outcomes.first() == "success 204")
+        #expect(await outcome(in: log) == "success 204")
     }
 }

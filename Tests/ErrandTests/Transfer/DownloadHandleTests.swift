@@ -9,14 +9,10 @@ import Testing
     /// A body whose second part does not come before it is cancelled.
     private final class EndlessBody: ResponseChunks {
         let door = Delivery<Void>()
-        private let isBegun = Lock(false)
+        private let count = Lock(0)
 
         func next() async throws -> Data? {
-            let isFirst = isBegun.withLock { isBegun in
-                defer { isBegun = true }
-                return !isBegun
-            }
-            if isFirst { return Data("first".utf8) }
+            if count.next() == 1 { return Data("first".utf8) }
             await withTaskCancellationHandler {
                 await door.value()
             } onCancel: {
@@ -71,26 +67,16 @@ import Testing
 
     /// An interceptor may send a request twice at once; two responses in one file would be neither.
     @Test func onlyOneResponseIsWrittenToAFile() async throws {
-        struct Hedging: Interceptor {
-            func intercept(
-                _ request: OutgoingRequest,
-                for context: RequestContext,
-                next: AttemptChain
-            ) async throws -> RawResponse {
-                async let one = Result.of { try await next(request) }
-                async let two = Result.of { try await next(request) }
-                let results = await [one, two]
-                return try (results.first { (try? $0.get()) != nil } ?? results[0]).get()
-            }
+        let hedging = ClosureInterceptor { request, next in
+            async let one = Result.of { try await next(request) }
+            async let two = Result.of { try await next(request) }
+            let results = await [one, two]
+            return try (results.first { (try? $0.get()) != nil } ?? results[0]).get()
         }
         let (folder, bodies) = (try TemporaryDirectory(), [PushedBody(), PushedBody()])
         let (target, count) = (folder.url.appending(path: "a"), Lock(0))
-        let rig = Rig(config: .test { $0.interceptors = [Hedging()] }) { _ in
-            let number = count.withLock { count in
-                defer { count += 1 }
-                return count
-            }
-            return bodies[number].response(headers: ["Content-Length": "4"])
+        let rig = Rig(config: .test { $0.interceptors = [hedging] }) { _ in
+            bodies[count.next() - 1].response(headers: ["Content-Length": "4"])
         }
         async let file = rig.agent.send(GeneralRequest("/x").downloading(to: target))
         // One of the two is rejected.
@@ -104,21 +90,18 @@ import Testing
     }
 
     @Test func completedDownloadIsNotSentAgain() async throws {
-        struct Hasty: Accessory {
-            let handle = Lock(RequestHandle<DownloadedFile>?.none)
-            func request(_ context: RequestContext, did event: AccessoryEvent) {
-                guard case .didStop = event else { return }
-                while true {
-                    guard let handle = handle.withLock({ $0 }) else { continue }
-                    handle.pause()
-                    return handle.resume()
-                }
+        let handles = Lock(RequestHandle<DownloadedFile>?.none)
+        let (folder, rig) = (try TemporaryDirectory(), Rig { _ in .json("7") })
+        let request = GeneralRequest("/x").accessory { event in
+            guard case .didStop = event else { return }
+            while true {
+                guard let handle = handles.withLock({ $0 }) else { continue }
+                handle.pause()
+                return handle.resume()
             }
         }
-        let (folder, hasty, rig) = (try TemporaryDirectory(), Hasty(), Rig { _ in .json("7") })
-        let target = folder.url.appending(path: "a")
-        let handle = rig.agent.startDownload(GeneralRequest("/x").accessory(hasty), to: target)
-        hasty.handle.withLock { $0 = handle }
+        let handle = rig.agent.startDownload(request, to: folder.url.appending(path: "a"))
+        handles.withLock { $0 = handle }
         #expect(try await handle.value.byteCount == 1)
         // A download that began nevertheless would have its send by then.
         while !rig.agent.pipeline.sends.isEmpty, !Task.isCancelled { await Task.yield() }
@@ -129,9 +112,7 @@ import Testing
 
     @Test func updatesOfAPausedDownloadEndWithItsHandle() async throws {
         let folder = try TemporaryDirectory()
-        let rig = Rig { _ in
-            TransportResponse(statusCode: 200, body: ResponseBody(chunks: EndlessBody()))
-        }
+        let rig = Rig { _ in TransportResponse(statusCode: 200, body: ResponseBody(chunks: EndlessBody())) }
         var handle: RequestHandle<DownloadedFile>? = rig.agent.startDownload(
             GeneralRequest("/x"),
             to: folder.url.appending(path: "a")

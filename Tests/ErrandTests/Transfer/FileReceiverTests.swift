@@ -8,7 +8,7 @@ import Testing
 @Suite(.limit(seconds: 60)) struct FileReceiverTests {
     private static let large = Data(count: 96 << 20)
 
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+    private let folder: TemporaryDirectory
     /// Whether a large body goes on after its first chunk, so that its download cannot end before it is cancelled.
     private let isEndless = Lock(true)
     private let transport: StubTransport
@@ -16,8 +16,8 @@ import Testing
     private let agent: Agent
 
     init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        target = folder.appending(path: "a")
+        folder = try TemporaryDirectory()
+        target = folder.url.appending(path: "a")
         let isEndless = isEndless
         transport = StubTransport { request in
             switch request.url.query() {
@@ -40,7 +40,6 @@ import Testing
     }
 
     @Test func aDownloadWaitsForTheLastWriteOfACancelledOne() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         for _ in 0..<3 {
             let first = Task { try await agent.download(GeneralRequest("/x?large"), to: target) }
             await waitForWrite()
@@ -56,17 +55,15 @@ import Testing
 
     /// So that a process that is killed leaves no empty file that seems to be finished.
     @Test func aNumberedFileHasItsNameWithAllBytes() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try Data("old".utf8).write(to: target)
-        try Data("new".utf8).write(to: folder.appending(path: "part"))
-        let (path, isLinked) = try OpenFile.claim(target.path, for: folder.appending(path: "part").path)
+        try Data("new".utf8).write(to: folder.url.appending(path: "part"))
+        let (path, isLinked) = try OpenFile.claim(target.path, for: folder.url.appending(path: "part").path)
         #expect(path == target.path + ".1" && isLinked)
         #expect(try Data(contentsOf: URL(filePath: path)) == Data("new".utf8))
         #expect(try Data(contentsOf: target) == Data("old".utf8))
     }
 
     @Test func aDownloadThatReplacesAnEqualOneWaitsForItsLastWrite() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let download = GeneralRequest("/x?large").downloading(to: target).duplicatePolicy(.cancelPrevious)
         for _ in 0..<3 {
             isEndless.withLock { $0 = true }
@@ -106,7 +103,6 @@ import Testing
     /// The second one of three is cancelled too, before the first has released the file.
     @Test(arguments: [DuplicatePolicy.cancelPrevious, .rejectNew], [1, 2])
     func aDownloadThatFollowsACancelledEqualOneHasItsFile(policy: DuplicatePolicy, cancelledCount: Int) async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let deaf = Deaf()
         var config = agent.config
         (config.interceptors, config.sendInterceptors, config.retryPolicy) = ([deaf], [deaf], .never)
@@ -134,7 +130,6 @@ import Testing
     }
 
     @Test func aRedirectWhoseBodyDoesNotEndIsFollowedAfterASecond() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let (clock, body) = (ManualClock(), PushedBody())
         let transport = StubTransport { request in
             guard request.url.path() == "/old" else { return .data(Data("small".utf8)) }
@@ -150,7 +145,6 @@ import Testing
     }
 
     @Test func aCompletionMayStartTheFailedDownloadAgain() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let (agent, target) = (agent, target)
         let downloads = ["/x?missing", "/x"].map { GeneralRequest($0).downloading(to: target) }
         let file = try await withCheckedThrowingContinuation { continuation in

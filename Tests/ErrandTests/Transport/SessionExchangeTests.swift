@@ -95,16 +95,9 @@ import FoundationNetworking
 
     /// A file that grows by a byte with each look at it.
     private final class GrowingSource: BodySource {
-        private let size = Lock<Int64>(0)
-
-        var byteCount: Int64? {
-            size.withLock { size in
-                size += 1
-                return size
-            }
-        }
-
-        func makeReader() -> any BodyReader { Reader(rest: size.withLock { Int($0) }) }
+        private let size = Lock(0)
+        var byteCount: Int64? { Int64(size.next()) }
+        func makeReader() -> any BodyReader { Reader(rest: size.withLock { $0 }) }
 
         private final class Reader: BodyReader {
             private var rest: Int

@@ -14,11 +14,29 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
     let early: NetworkError.Reason
     let late: NetworkError.Reason
 
-    init(_ code: URLError.Code, _ words: String, _ early: NetworkError.Reason, late: NetworkError.Reason? = nil) {
-        self.code = code
-        self.words = words
-        self.early = early
-        self.late = late ?? early
+    init(
+        _ words: String,
+        _ early: NetworkError.Reason,
+        late: NetworkError.Reason? = nil,
+        code: URLError.Code = .unknown
+    ) {
+        (self.code, self.words, self.early, self.late) = (code, words, early, late ?? early)
+    }
+
+    private static func certificate(_ words: String, _ reason: String, code: URLError.Code = .unknown) -> Self {
+        Self(words, .certificateRefused(reason), code: code)
+    }
+
+    private static func handshake(_ words: String, _ reason: String, code: URLError.Code = .unknown) -> Self {
+        Self(words, .tlsHandshakeFailed(reason), code: code)
+    }
+
+    private static func reset(_ words: String, code: URLError.Code = .unknown) -> Self {
+        Self(words, .connectionReset, late: .closedInBody, code: code)
+    }
+
+    private static func closed(_ words: String) -> Self {
+        Self(words, .closedWithoutResponse, late: .closedInBody)
     }
 
     var testDescription: String { "\(code.rawValue): \(words)" }
@@ -27,235 +45,125 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
     static let table: [SystemFailure] = certificates + handshakes + connections + responses
 
     static let certificates = [
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: certificate has expired",
-            .certificateRefused("it has expired")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: certificate is not yet valid",
-            .certificateRefused("it is not valid yet")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: self-signed certificate",
-            .certificateRefused("it is self-signed")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: self signed certificate",
-            .certificateRefused("it is self-signed")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: self-signed certificate in certificate chain",
-            .certificateRefused("its root is not trusted")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: unable to get local issuer certificate",
-            .certificateRefused("its issuer is not known")
-        ),
-        SystemFailure(
-            .unknown,
+        certificate("SSL certificate problem: certificate has expired", "it has expired"),
+        certificate("SSL certificate problem: certificate is not yet valid", "it is not valid yet"),
+        certificate("SSL certificate problem: self-signed certificate", "it is self-signed"),
+        certificate("SSL certificate problem: self signed certificate", "it is self-signed"),
+        certificate("SSL certificate problem: self-signed certificate in certificate chain", "its root is not trusted"),
+        certificate("SSL certificate problem: unable to get local issuer certificate", "its issuer is not known"),
+        certificate(
             "SSL: no alternative certificate subject name matches target host name 'a.example'",
-            .certificateRefused("it is for another host")
+            "it is for another host"
         ),
-        SystemFailure(
-            .unknown,
+        certificate(
             "SSL: certificate subject name 'b.example' does not match target host name 'a.example'",
-            .certificateRefused("it is for another host")
+            "it is for another host"
         ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: EE certificate key too weak",
-            .certificateRefused("its key or its signature is too weak")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: CA md too weak",
-            .certificateRefused("its key or its signature is too weak")
-        ),
-        SystemFailure(
-            .unknown,
-            "SSL certificate problem: unsuitable certificate purpose",
-            .certificateRefused("it is for another purpose")
-        ),
-        SystemFailure(
-            .unknown,
-            "Problem with the SSL CA cert (path? access rights?)",
-            .certificateRefused("the system's certificates cannot be read")
-        ),
+        certificate("SSL certificate problem: EE certificate key too weak", "its key or its signature is too weak"),
+        certificate("SSL certificate problem: CA md too weak", "its key or its signature is too weak"),
+        certificate("SSL certificate problem: unsuitable certificate purpose", "it is for another purpose"),
+        certificate("Problem with the SSL CA cert (path? access rights?)", "the system's certificates cannot be read"),
     ]
 
     static let handshakes = [
-        SystemFailure(
-            .unknown,
+        handshake(
             "OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number",
-            .tlsHandshakeFailed("the server does not use TLS on this port; is it an http port?")
+            "the server does not use TLS on this port; is it an http port?"
         ),
-        SystemFailure(
-            .unknown,
+        handshake(
             "OpenSSL/3.0.19: error:0A000410:SSL routines::sslv3 alert handshake failure",
-            .tlsHandshakeFailed(
-                "the server accepts none of the offered ciphers or versions, or requires a client certificate"
-            )
+            "the server accepts none of the offered ciphers or versions, or requires a client certificate"
         ),
-        SystemFailure(
-            .unknown,
+        handshake(
             "OpenSSL/3.0.19: error:0A00042E:SSL routines::tlsv1 alert protocol version",
-            .tlsHandshakeFailed("the server supports no TLS version that this system allows")
+            "the server supports no TLS version that this system allows"
         ),
-        SystemFailure(
-            .unknown,
+        handshake(
             "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
-            .tlsHandshakeFailed("the server requires a client certificate, and there is none")
+            "the server requires a client certificate, and there is none"
         ),
-        SystemFailure(
-            .unknown,
+        handshake(
             "OpenSSL/3.0.19: error:0A000419:SSL routines::tlsv1 alert access denied",
-            .tlsHandshakeFailed("the server denies access; it may require another client certificate")
+            "the server denies access; it may require another client certificate"
         ),
+        handshake("error:1409442E:SSL routines:ssl3_read_bytes:tlsv1 alert internal error", "the server failed"),
+        handshake("SSL connect error", "the TLS library gives no reason"),
+        handshake("", "the system gives no reason", code: .secureConnectionFailed),
+        certificate("", "it has expired", code: .serverCertificateHasBadDate),
+        handshake("", "the server requires a client certificate, and there is none", code: .clientCertificateRequired),
+        handshake("", "the server rejected the client's certificate", code: .clientCertificateRejected),
         SystemFailure(
-            .unknown,
-            "error:1409442E:SSL routines:ssl3_read_bytes:tlsv1 alert internal error",
-            .tlsHandshakeFailed("the server failed")
-        ),
-        SystemFailure(.unknown, "SSL connect error", .tlsHandshakeFailed("the TLS library gives no reason")),
-        SystemFailure(.secureConnectionFailed, "", .tlsHandshakeFailed("the system gives no reason")),
-        SystemFailure(.serverCertificateHasBadDate, "", .certificateRefused("it has expired")),
-        SystemFailure(
-            .clientCertificateRequired,
-            "",
-            .tlsHandshakeFailed("the server requires a client certificate, and there is none")
-        ),
-        SystemFailure(
-            .clientCertificateRejected,
-            "",
-            .tlsHandshakeFailed("the server rejected the client's certificate")
-        ),
-        SystemFailure(
-            .appTransportSecurityRequiresSecureConnection,
             "",
             .invalidURL(
                 "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
-            )
+            ),
+            code: .appTransportSecurityRequiresSecureConnection
         ),
     ]
 
     static let connections = [
-        SystemFailure(
-            .unknown,
-            "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1 ",
-            .closedWithoutResponse,
-            late: .closedInBody
-        ),
-        SystemFailure(
-            .unknown,
-            "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A000126:SSL routines::unexpected eof while reading, errno 0",
-            .closedWithoutResponse,
-            late: .closedInBody
-        ),
-        SystemFailure(
-            .unknown,
-            "OpenSSL/3.0.19: error:0A0003E8:SSL routines::reason(1000)",
-            .closedWithoutResponse,
-            late: .closedInBody
-        ),
-        SystemFailure(.unknown, "Recv failure: Connection reset by peer", .connectionReset, late: .closedInBody),
-        SystemFailure(
-            .networkConnectionLost,
-            "Recv failure: Connection reset by peer",
-            .connectionReset,
-            late: .closedInBody
-        ),
-        SystemFailure(
-            .unknown,
-            "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
-            .connectionReset,
-            late: .closedInBody
-        ),
-        SystemFailure(
-            .unknown,
-            "HTTP/2 stream 1 was closed cleanly, but before getting  all response header fields, treated as error",
-            .closedWithoutResponse,
-            late: .closedInBody
-        ),
-        SystemFailure(.unknown, "Error in the HTTP2 framing layer", .connectionReset, late: .closedInBody),
+        closed("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1 "),
+        closed("OpenSSL SSL_read: OpenSSL/3.0.19: error:0A000126:SSL routines::unexpected eof while reading, errno 0"),
+        closed("OpenSSL/3.0.19: error:0A0003E8:SSL routines::reason(1000)"),
+        reset("Recv failure: Connection reset by peer"),
+        reset("Recv failure: Connection reset by peer", code: .networkConnectionLost),
+        reset("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)"),
+        closed("HTTP/2 stream 1 was closed cleanly, but before getting  all response header fields, treated as error"),
+        reset("Error in the HTTP2 framing layer"),
         // An HTTP/2 server that requires HTTP/1.1.
-        SystemFailure(.unsupportedURL, "Empty reply from server", .closedWithoutResponse),
+        SystemFailure("Empty reply from server", .closedWithoutResponse, code: .unsupportedURL),
         // The first of the host's addresses refused, the second accepted.
-        SystemFailure(.cannotConnectToHost, "Empty reply from server", .closedWithoutResponse),
+        SystemFailure("Empty reply from server", .closedWithoutResponse, code: .cannotConnectToHost),
         SystemFailure(
-            .cannotConnectToHost,
             "Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server",
-            .connectionRefused
+            .connectionRefused,
+            code: .cannotConnectToHost
         ),
         SystemFailure(
-            .unknown,
             "Failed to connect to 10.0.0.1 port 80 after 3 ms: Couldn't connect to server",
             .connectionRefused
         ),
-        SystemFailure(.unknown, "Connection died, tried 5 times before giving up", .sendFailed),
-        SystemFailure(.unknown, "CONNECT tunnel failed, response 407", .proxyRefused(statusCode: 407)),
-        SystemFailure(.unknown, "CONNECT tunnel failed, response 502", .proxyRefused(statusCode: 502)),
-        SystemFailure(.unknown, "Received HTTP code 403 from proxy after CONNECT", .proxyRefused(statusCode: 403)),
-        SystemFailure(.unknown, "Proxy CONNECT aborted", .closedWithoutResponse, late: .closedInBody),
-        SystemFailure(.unknown, "Could not resolve proxy: proxy.example", .proxyNotFound),
-        SystemFailure(.unknown, "Unsupported proxy scheme for 'foo://proxy.example'", .invalidProxy),
-        SystemFailure(.cannotConnectToHost, "Unsupported proxy syntax in 'http://a b': bad hostname", .invalidProxy),
+        SystemFailure("Connection died, tried 5 times before giving up", .sendFailed),
+        SystemFailure("CONNECT tunnel failed, response 407", .proxyRefused(statusCode: 407)),
+        SystemFailure("CONNECT tunnel failed, response 502", .proxyRefused(statusCode: 502)),
+        SystemFailure("Received HTTP code 403 from proxy after CONNECT", .proxyRefused(statusCode: 403)),
+        closed("Proxy CONNECT aborted"),
+        SystemFailure("Could not resolve proxy: proxy.example", .proxyNotFound),
+        SystemFailure("Unsupported proxy scheme for 'foo://proxy.example'", .invalidProxy),
         SystemFailure(
-            .unknown,
-            "OpenSSL SSL_connect: Connection reset by peer in connection to chunks.example:443 ",
-            .connectionReset,
-            late: .closedInBody
+            "Unsupported proxy syntax in 'http://a b': bad hostname",
+            .invalidProxy,
+            code: .cannotConnectToHost
         ),
+        reset("OpenSSL SSL_connect: Connection reset by peer in connection to chunks.example:443 "),
         // SOCKS, with libcurl 7.88 and 8.14.
+        SystemFailure("Can't complete SOCKS5 connection to a.example. (5)", .proxyRefused(statusCode: 5)),
+        SystemFailure("cannot complete SOCKS5 connection to 192.0.2.1. (4)", .proxyRefused(statusCode: 4)),
         SystemFailure(
-            .unknown,
-            "Can't complete SOCKS5 connection to a.example. (5)",
-            .proxyRefused(statusCode: 5)
-        ),
-        SystemFailure(
-            .unknown,
-            "cannot complete SOCKS5 connection to 192.0.2.1. (4)",
-            .proxyRefused(statusCode: 4)
-        ),
-        SystemFailure(
-            .unknown,
             "Can't complete SOCKS4 connection to 192.0.2.1:80. (91), request rejected or failed.",
             .proxyRefused(statusCode: 91)
         ),
-        SystemFailure(.unknown, "User was rejected by the SOCKS5 server (1 2).", .proxyRefused(statusCode: 407)),
-        SystemFailure(.unknown, "No authentication method was acceptable.", .proxyRefused(statusCode: 407)),
-        SystemFailure(.unknown, "Failed to resolve \"a.example\" for SOCKS5 connect.", .hostNotFound),
-        SystemFailure(.unknown, "connection to proxy closed", .closedWithoutResponse, late: .closedInBody),
+        SystemFailure("User was rejected by the SOCKS5 server (1 2).", .proxyRefused(statusCode: 407)),
+        SystemFailure("No authentication method was acceptable.", .proxyRefused(statusCode: 407)),
+        SystemFailure("Failed to resolve \"a.example\" for SOCKS5 connect.", .hostNotFound),
+        closed("connection to proxy closed"),
     ]
 
     static let responses = [
-        SystemFailure(
-            .unknown,
-            "Error while processing content unencoding: invalid block type",
-            .invalidContentCoding
-        ),
-        SystemFailure(.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .invalidContentCoding),
-        SystemFailure(.unknown, "Out of memory", .headerSectionTooLarge, late: .invalidContentCoding),
-        SystemFailure(.unknown, "Failed writing header", .malformedHeader),
-        SystemFailure(.unknown, "Too long hexadecimal number in chunked-encoding", .malformedChunk),
-        SystemFailure(.unknown, "Failed reading the chunked-encoded stream", .invalidContentCoding),
-        SystemFailure(.unknown, "chunk hex-length char not a hex digit: 0x7a", .malformedChunk),
-        SystemFailure(.unknown, "invalid chunk size: ''", .malformedChunk),
-        SystemFailure(.unknown, "Unsolicited Transfer-Encoding (gzip) found", .malformedHeader),
-        SystemFailure(.unknown, "A value or data field grew larger than allowed", .headerSectionTooLarge),
-        SystemFailure(.unknown, "Too many response headers, 5000 is max", .headerSectionTooLarge),
-        SystemFailure(.unknown, "Version mismatch (from HTTP/1 to HTTP/2)", .malformedStatusLine),
-        SystemFailure(.unsupportedURL, "Received HTTP/0.9 when not allowed", .malformedStatusLine),
-        SystemFailure(
-            .unknown,
-            "words that nobody knows",
-            .other("the transfer failed for a reason the system does not name")
-        ),
+        SystemFailure("Error while processing content unencoding: invalid block type", .invalidContentCoding),
+        SystemFailure("Unrecognized or bad HTTP Content or Transfer-Encoding", .invalidContentCoding),
+        SystemFailure("Out of memory", .headerSectionTooLarge, late: .invalidContentCoding),
+        SystemFailure("Failed writing header", .malformedHeader),
+        SystemFailure("Too long hexadecimal number in chunked-encoding", .malformedChunk),
+        SystemFailure("Failed reading the chunked-encoded stream", .invalidContentCoding),
+        SystemFailure("chunk hex-length char not a hex digit: 0x7a", .malformedChunk),
+        SystemFailure("invalid chunk size: ''", .malformedChunk),
+        SystemFailure("Unsolicited Transfer-Encoding (gzip) found", .malformedHeader),
+        SystemFailure("A value or data field grew larger than allowed", .headerSectionTooLarge),
+        SystemFailure("Too many response headers, 5000 is max", .headerSectionTooLarge),
+        SystemFailure("Version mismatch (from HTTP/1 to HTTP/2)", .malformedStatusLine),
+        SystemFailure("Received HTTP/0.9 when not allowed", .malformedStatusLine, code: .unsupportedURL),
+        SystemFailure("words that nobody knows", .other("the transfer failed for a reason the system does not name")),
     ]
 }
 

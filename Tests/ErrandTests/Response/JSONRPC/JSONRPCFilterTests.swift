@@ -91,13 +91,12 @@ import Testing
     @Test(arguments: [200, 202, 204])
     func notificationNeedsNoResponse(status: Int) async throws {
         try await send(JSONRPCCall<Void>("ping", id: .absent), .status(status))
-        let error = await failure { try await send(call, .status(200)) }
-        #expect((error as? NetworkError)?.kind == .unacceptableContent)
+        await expect(kind: .unacceptableContent) { try await send(call, .status(200)) }
     }
 
     @Test func parseErrorOfANotificationIsAServiceError() async throws {
         let response = TransportResponse.json(#"{"jsonrpc":"2.0","error":{"code":-32700,"message":""},"id":null}"#)
-        let error = await failure { try await send(JSONRPCCall<Void>("ping", id: .absent), response) }
-        #expect((error as? ServiceError)?.code == -32700)
+        let call = JSONRPCCall<Void>("ping", id: .absent)
+        #expect((await failure { try await send(call, response) } as? ServiceError)?.code == -32700)
     }
 }

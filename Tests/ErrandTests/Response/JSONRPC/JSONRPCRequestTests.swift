@@ -25,8 +25,7 @@ import FoundationNetworking
         let outgoing = try await rig.wire(request)
         #expect(outgoing.method == .post)
         #expect(outgoing.headers["Content-Type"] == "application/json")
-        guard case .data(let data) = outgoing.body else { throw Boom() }
-        return try JSONValue(parsing: data)
+        return try outgoing.json()
     }
 
     @Test func declaredCallIsSentWithAllItsMembers() async throws {
@@ -52,8 +51,7 @@ import FoundationNetworking
 
     @Test func callWithAnIDOfItsOwnIsReadOnceForASend() async throws {
         let rig = Rig { request in
-            guard case .data(let data) = request.body else { throw Boom() }
-            let id = try JSONValue(parsing: data)["id"] ?? .null
+            let id = try request.json(JSONValue.self)["id"] ?? .null
             return .json(#"{"jsonrpc":"2.0","result":1,"id":\#(id)}"#)
         }
         #expect(try await rig.agent.send(Identified()) == 1)
@@ -118,8 +116,8 @@ import FoundationNetworking
 
     @Test func argumentsThatAreNoStructureFailBeforeSending() async {
         let rig = rig()
-        let error = await failure { try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Int>("x", 7))) }
-        #expect((error as? NetworkError)?.kind == .invalidRequest)
+        let request = GeneralRequest("/rpc").calling(JSONRPCCall<Int>("x", 7))
+        await expect(kind: .invalidRequest) { try await rig.agent.send(request) }
         #expect(rig.transport.requestCount == 0)
     }
 
