@@ -9,33 +9,70 @@ public import Testing
 public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
     let make: @Sendable () throws -> Cassette
 
+    /// The cassettes that this process records, by their files, which several tests may share.
+    private static let recorded = Lock<[URL: Cassette]>([:])
+
     /// `true`: each test of a suite has the cassette, from its beginning.
     public var isRecursive: Bool { true }
 
-    /// Runs a test with the cassette as ``ErrandTesting/Cassette/current``.
+    /// Runs a test with the cassette as ``ErrandTesting/Cassette/current``, and waits until its responses are recorded.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        try await Cassette.withCurrent(try make()) { try await function() }
+        let cassette = try make()
+        do {
+            try await Cassette.withCurrent(cassette) { try await function() }
+        } catch {
+            await cassette.finish()
+            throw error
+        }
+        await cassette.finish()
+    }
+
+    /// Returns the cassette of a file: one for all tests while it is recorded, and a new one for each test that replays it.
+    static func cassette(
+        of file: URL,
+        _ mode: Cassette.Mode,
+        _ make: () throws -> Cassette
+    ) throws -> Cassette {
+        if mode != .replay, let cassette = recorded.withLock({ $0[file] }) { return cassette }
+        let made = try make()
+        guard mode != .replay else { return made }
+        return recorded.withLock { cassettes in
+            let cassette = cassettes[file] ?? made
+            cassettes[file] = cassette
+            return cassette
+        }
+    }
+
+    /// Returns the mode that an environment names.
+    static func mode(in environment: [String: String]) throws(CassetteError) -> Cassette.Mode {
+        let name = environment["ERRAND_CASSETTES"] ?? ""
+        guard !name.isEmpty else { return .replay }
+        if let mode = Cassette.Mode(rawValue: name) { return mode }
+        throw CassetteError("ERRAND_CASSETTES is \(name), which is no mode: set it to record, recordMissing or replay")
     }
 }
 
 extension Trait where Self == CassetteTrait {
-    /// A trait that gives a test, or each test of a suite, a cassette of its own, `Cassettes/NAME.har` beside the source file of
-    /// the test, as `Cassette.current`.
+    /// A trait that gives a test, or each test of a suite, the cassette `Cassettes/NAME.har` beside the source file of the test,
+    /// as `Cassette.current`.
+    ///
+    /// Tests, and the cases of a test with arguments, may share a file: while it is recorded they have one cassette, that of the
+    /// first, and each replays it from its beginning.
     ///
     /// - Parameters:
     ///   - name: The name of the file, without its extension.
-    ///   - mode: What is done with a request, or `nil` for what `ERRAND_CASSETTES` in the environment says, `record`,
-    ///     `recordMissing` or `replay`, which is used if it says nothing.
+    ///   - mode: What is done with a request, or `nil` for the value of `ERRAND_CASSETTES` in the environment: `record`,
+    ///     `recordMissing` or `replay`, the default. Another value fails the test.
     ///   - transport: Returns the transport that is recorded. By default, one session of URLSession.
     ///   - secrets: Names of secrets in addition to those of the agent's config.
     ///   - ignored: Names of parameters, JSON members and header fields whose values are not compared.
     ///   - fields: Header fields that are compared; none by default.
     ///   - ignoresOrigin: Whether scheme, host and port are not compared.
-    ///   - order: The order in which entries are played.
+    ///   - order: The order in which entries are played; ``ErrandTesting/Cassette/Order/recorded`` is for a file of one test.
     ///   - renewed: Methods and paths whose entries are recorded anew by `recordMissing`.
     ///   - file: The source file of the test.
     /// - Returns: The trait.
@@ -52,18 +89,21 @@ extension Trait where Self == CassetteTrait {
         file: String = #filePath
     ) -> CassetteTrait {
         CassetteTrait {
-            let named = ProcessInfo.processInfo.environment["ERRAND_CASSETTES"].flatMap(Cassette.Mode.init)
-            return try Cassette(
-                at: URL(filePath: file).deletingLastPathComponent().appending(path: "Cassettes/\(name).har"),
-                mode: mode ?? named ?? .replay,
-                over: transport(),
-                secrets: secrets,
-                ignoring: ignored,
-                comparing: fields,
-                ignoresOrigin: ignoresOrigin,
-                order: order,
-                renewing: renewed
-            )
+            let mode = try mode ?? CassetteTrait.mode(in: ProcessInfo.processInfo.environment)
+            let file = URL(filePath: file).deletingLastPathComponent().appending(path: "Cassettes/\(name).har")
+            return try CassetteTrait.cassette(of: file, mode) {
+                try Cassette(
+                    at: file,
+                    mode: mode,
+                    over: transport(),
+                    secrets: secrets,
+                    ignoring: ignored,
+                    comparing: fields,
+                    ignoresOrigin: ignoresOrigin,
+                    order: order,
+                    renewing: renewed
+                )
+            }
         }
     }
 }

@@ -64,8 +64,9 @@ import Testing
         let stub = StubTransport()
         stub.on(.get, "/chunks", .text("0123456789").chunked(3))
         let request = GeneralRequest("/chunks", formatter: DataFormatter())
-        for try await _ in try await Self.agent(try recording(stub)).bytes(for: request) { break }
-        while !FileManager.default.fileExists(atPath: file.path()) { await Task.yield() }
+        let cassette = try recording(stub)
+        for try await _ in try await Self.agent(cassette).bytes(for: request) { break }
+        await cassette.finish()
         var received = Data()
         let error = await failure {
             let body = try await Self.agent(try Cassette(at: file)).bytes(for: request)
@@ -81,7 +82,7 @@ import Testing
         )
         var (entry, secrets) = (try CassetteEntry(stub), CassetteSecrets(count: 0))
         let body = Data([0xFF]) + Data("------ ------".utf8)
-        entry.set(TransportResponse(statusCode: 200), body, chunks: nil, isPartial: false)
+        entry.set(TransportResponse(statusCode: 200), body, chunks: nil)
         secrets.replace(in: &entry, named: CassetteSecretNames(lists: [Secrets()]))
         #expect(entry.responseBody == body)
     }

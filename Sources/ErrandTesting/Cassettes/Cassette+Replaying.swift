@@ -10,9 +10,14 @@ extension Cassette {
         let found = state.withLock { state -> CassetteEntry? in
             if known == nil, state.entries.count == keys.count { state.keys = (names, keys) }
             // What was recorded meanwhile is not for this request.
-            let next = keys.indices.first { !state.isPlayed[$0] && (order == .recorded || keys[$0] == sent) }
-            guard let next, keys[next] == sent else { return nil }
+            let left = keys.indices.filter { !state.isPlayed[$0] && (order == .recorded || keys[$0] == sent) }
+            let same = left.first { index in
+                guard order == .any, let recorded = keys[index]?.credentials else { return false }
+                return recorded == sent.credentials || state.credentials[recorded] == sent.credentials
+            }
+            guard let next = same ?? left.first, let key = keys[next], key == sent else { return nil }
             state.isPlayed[next] = true
+            state.credentials[key.credentials] = sent.credentials
             return state.entries[next]
         }
         if let found { return found }
@@ -21,6 +26,8 @@ extension Cassette {
 
     /// Returns what of a request is compared, with the same word in place of its secrets, wherever they are.
     func key(_ entry: CassetteEntry, _ names: CassetteSecretNames) -> CassetteKey? {
+        let headers = entry.request.headers.filter { names.contains(header: $0.name) }
+        let query = entry.request.queryString.filter { names.contains($0.name) }
         var (entry, secrets) = (entry, CassetteSecrets(count: 0, uniform: "any"))
         entry.set(Data())
         entry.response.headers = []
@@ -30,8 +37,8 @@ extension Cassette {
                 request,
                 fields: fields,
                 ignoringOrigin: ignoresOrigin,
-                ignoring: { ignored.contains($0.lowercased()) || names.contains($0) || names.contains(header: $0) },
-                entry.request._secretPathTexts ?? []
+                credentials: (headers + query).map(\.value),
+                ignoring: { ignored.contains($0.lowercased()) }
             )
         }
     }

@@ -10,11 +10,18 @@ public import Foundation
 ///
 /// The file is an HTTP archive (HAR 1.2). Secrets are not in it: the values of names that the config of the agent lists in
 /// its ``Secrets`` and of those that ``init(at:mode:over:secrets:ignoring:comparing:ignoresOrigin:order:renewing:)`` is given, user names and
-/// passwords in URLs, and parts of a path that are marked by `secret:` are replaced by stand-ins of the same type and length,
-/// the same one everywhere, from the first to the last entry. A replayed response is what the file holds, byte for byte.
+/// passwords in URLs, and parts of a path that are marked by `secret:` are replaced by stand-ins of the same type and length.
+/// In a body that is text of any format, names are those of JSON, of `name=value` and of elements. A secret that looks like a
+/// token (at least 8 characters without spaces, letters and digits mixed, or 20 characters) is replaced everywhere, from the
+/// first to the last entry, and another one only under its name. Below a secret name, only strings that look like tokens are
+/// replaced. A replayed response is what the file holds, byte for byte; a body that the server cut or reset ends with the same
+/// error.
 ///
-/// A request is the recorded one if method, URL, query, body and the chosen header fields are equal. The order of query items
-/// and of members of JSON does not matter, nor do values of names that are secret or ignored. Each entry is played once.
+/// A request is the recorded one if method, URL, query, body and the chosen header fields are equal. The order of query items,
+/// items of a form and members of JSON does not matter, nor do values that are secret or ignored. Each entry is played once;
+/// among equal ones, first the one that was recorded with the same secrets.
+///
+/// A body of more than 64 MiB that is read in chunks is not recorded, and fails when it is replayed.
 public final class Cassette: RequestReadingTransport {
     /// What a cassette does with a request.
     @frozen
@@ -24,6 +31,9 @@ public final class Cassette: RequestReadingTransport {
         /// The request is sent, and the file is replaced by what was sent and received.
         case record
         /// The response is read from the file. Without an entry, the request is sent and added to the file.
+        ///
+        /// A request that contains a value from the file in place of a secret, such as the token of a recorded login, fails,
+        /// because the service does not know it: record the complete file again.
         case recordMissing
     }
 
@@ -45,6 +55,10 @@ public final class Cassette: RequestReadingTransport {
         var secrets = CassetteSecrets(count: 0)
         /// What of the entries is compared, by the names of secrets, or `nil` if the entries have changed.
         var keys: (names: CassetteSecretNames, keys: [CassetteKey?])?
+        /// The values of secrets that were sent, by those of the entries that were played for them.
+        var credentials: [[String]: [String]] = [:]
+        /// The number of responses that are being recorded.
+        var pending = 0
         /// The number of the last change of the entries.
         var snapshot = 0
     }
@@ -188,12 +202,15 @@ public final class Cassette: RequestReadingTransport {
         let path = file.path(percentEncoded: false)
         guard let bytes = try? Data(contentsOf: file) else {
             guard mustExist else { return nil }
-            throw CassetteError("there is no cassette at \(path): record it with the mode .record")
+            throw CassetteError(
+                "there is no cassette at \(path): record it with the mode .record, or ERRAND_CASSETTES=record swift test for "
+                    + "the trait .cassette"
+            )
         }
         do {
             return try JSONDecoder().decode(CassetteFile.self, from: bytes).log
         } catch {
-            throw CassetteError("\(path) is no cassette: \(error.localizedDescription)")
+            throw CassetteError("\(path) is no cassette: \(error)")
         }
     }
 }

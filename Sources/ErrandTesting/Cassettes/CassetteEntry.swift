@@ -57,8 +57,8 @@ struct CassetteEntry: Codable, Sendable {
         var encoding: String?
         /// The sizes of the chunks of a body that was read while it was received.
         var _chunks: [Int]?
-        /// Whether there was more, which the reader did not want.
-        var _isPartial: Bool?
+        /// How the body ended if it is not complete.
+        var _ending: CassetteEnding?
     }
 
     struct Response: Codable, Sendable {
@@ -115,16 +115,15 @@ struct CassetteEntry: Codable, Sendable {
     }
 
     /// Adds a response, and the sizes of its chunks if it was read while it was received.
-    mutating func set(_ response: TransportResponse, _ body: Data, chunks: [Int]?, isPartial: Bool) {
+    mutating func set(_ response: TransportResponse, _ body: Data, chunks: [Int]?, ending: CassetteEnding? = nil) {
         self.response = Response(
             status: response.statusCode,
             headers: response.headers.map { Pair(name: $0.name, value: $0.value) },
-            content: Content(size: 0, mimeType: response.headers["Content-Type"] ?? ""),
+            content: Content(size: body.count, mimeType: response.headers["Content-Type"] ?? ""),
             bodySize: body.count
         )
         set(body)
-        self.response.content._chunks = chunks
-        if isPartial { self.response.content._isPartial = true }
+        (self.response.content._chunks, self.response.content._ending) = (chunks, ending)
     }
 
     /// The body of the request.
@@ -133,9 +132,15 @@ struct CassetteEntry: Codable, Sendable {
     /// The body of the response.
     var responseBody: Data { Self.bytes(of: response.content.text ?? "", response.content.encoding) }
 
+    /// Replaces the body of the response, and its length in the header section.
     mutating func set(_ body: Data) {
         (response.content.text, response.content.encoding) = Self.text(of: body)
-        response.content.size = body.count
+        let size = response.content.size
+        guard body.count != size else { return }
+        (response.content.size, response.bodySize) = (body.count, body.count)
+        for (index, field) in response.headers.enumerated() where field.name.lowercased() == "content-length" {
+            if field.value == "\(size)" { response.headers[index].value = "\(body.count)" }
+        }
     }
 
     mutating func set(requestBody body: Data) {
@@ -158,9 +163,8 @@ struct CassetteEntry: Codable, Sendable {
     var transported: TransportResponse {
         let body = responseBody
         let headers = HTTPHeaders(response.headers.map { HTTPHeaders.Field(name: $0.name, value: $0.value) })
-        let isPartial = response.content._isPartial == true
         let chunks = response.content._chunks.map {
-            ResponseBody(chunks: CassetteChunks(body, $0, isPartial: isPartial))
+            ResponseBody(chunks: CassetteChunks(body, $0, response.content._ending))
         }
         return TransportResponse(statusCode: response.status, headers: headers, body: chunks ?? ResponseBody(body))
     }
@@ -178,28 +182,47 @@ struct CassetteEntry: Codable, Sendable {
     }
 }
 
+/// How a recorded body ended that is not complete.
+enum CassetteEnding: String, Codable, Sendable {
+    /// Its reader did not want more.
+    case left
+    /// The server closed the connection.
+    case cut
+    /// The server reset the connection.
+    case reset
+    /// It was too large to be recorded.
+    case tooLarge
+
+    var error: any Error {
+        switch self {
+        case .left: CassetteError("the rest of the body was not recorded, because its reader ended: record it again")
+        case .cut: NetworkError(.closedInBody)
+        case .reset: NetworkError(.connectionReset)
+        case .tooLarge: CassetteError("the body was not recorded, because it is larger than 64 MiB: use a MockServer")
+        }
+    }
+}
+
 /// The chunks of a recorded body, in their sizes.
 private final class CassetteChunks: ResponseChunks {
     private let rest: Lock<(body: Data, sizes: ArraySlice<Int>)>
+    private let ending: CassetteEnding?
 
-    private let isPartial: Bool
-
-    init(_ body: Data, _ sizes: [Int], isPartial: Bool) {
-        rest = Lock((body, sizes[...]))
-        self.isPartial = isPartial
+    init(_ body: Data, _ sizes: [Int], _ ending: CassetteEnding?) {
+        (rest, self.ending) = (Lock((body, sizes[...])), ending)
     }
 
     func next() async throws -> Data? {
-        try rest.withLock { rest in
-            guard !rest.body.isEmpty else {
-                guard isPartial else { return nil }
-                throw CassetteError("the rest of the body was not recorded, because its reader ended: record it again")
-            }
+        let chunk = rest.withLock { rest -> Data in
             // What the sizes do not cover is one more chunk.
-            let size = min(rest.body.count, max(1, rest.sizes.popFirst() ?? rest.body.count))
-            defer { rest.body = Data(rest.body.dropFirst(size)) }
-            return Data(rest.body.prefix(size))
+            let chunk = rest.body.prefix(max(1, rest.sizes.popFirst() ?? rest.body.count))
+            rest.body = rest.body[chunk.endIndex...]
+            return chunk
         }
+        // A slice has other indices.
+        if !chunk.isEmpty { return Data(chunk) }
+        if let ending { throw ending.error }
+        return nil
     }
 
     func cancel() { rest.withLock { $0 = (Data(), []) } }

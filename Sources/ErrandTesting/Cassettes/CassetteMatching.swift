@@ -9,39 +9,32 @@ struct CassetteKey: Sendable, Equatable {
     }
 
     let parts: [Part]
+    /// The values of the request's secrets, which are not compared, but choose among equal entries.
+    let credentials: [String]
+
+    static func == (one: CassetteKey, other: CassetteKey) -> Bool { one.parts == other.parts }
 
     /// The method and the URL, without secrets.
     var place: String { parts.prefix(2).map(\.value).joined(separator: " ") }
 
     /// - Parameters:
-    ///   - request: The request.
+    ///   - request: The request, with the same word in place of each secret.
     ///   - fields: The names of the header fields that are compared.
     ///   - ignoresOrigin: Whether scheme, host and port are not compared.
-    ///   - isIgnored: Whether the values of a name in queries and bodies are not compared.
-    ///   - secretPathTexts: The parts of the path whose values are not compared.
+    ///   - credentials: The values of the request's secrets.
+    ///   - isIgnored: Whether the values of a name are not compared.
     init(
         _ request: MockRequest,
         fields: [String],
         ignoringOrigin ignoresOrigin: Bool,
-        ignoring isIgnored: (String) -> Bool,
-        _ secretPathTexts: [String]
+        credentials: [String],
+        ignoring isIgnored: (String) -> Bool
     ) {
+        self.credentials = credentials
         func shown(_ name: String, _ value: String) -> String { isIgnored(name) ? "(any)" : value }
         var parts = [Part(name: "method", value: request.method.rawValue)]
         let place = (request.url ?? request.target).prefix { $0 != "?" && $0 != "#" }
-        // Users in URLs are secrets.
-        let origin = place.range(of: "://").flatMap { scheme in
-            place[scheme.upperBound...].prefix { $0 != "/" }.lastIndex(of: "@").map { place[place.index(after: $0)...] }
-        }
-        let secrets = secretPathTexts.map { PercentEncoding.escapingComponent($0) }
-        let url = (ignoresOrigin ? request.path : String(origin ?? place)).split(
-            separator: "/",
-            omittingEmptySubsequences: false
-        ).map { part in
-            let isSecret = secrets.contains { part == $0 || $0.utf8.count >= 4 && part.contains($0) }
-            return isSecret ? "(any)" : String(part)
-        }
-        parts.append(Part(name: "URL", value: url.joined(separator: "/")))
+        parts.append(Part(name: "URL", value: ignoresOrigin ? request.path : String(place)))
         let query = request.queryItems.map { Part(name: "query \($0.name)", value: shown($0.name, $0.value)) }
         parts += query.sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         parts += fields.map { name in
@@ -53,12 +46,17 @@ struct CassetteKey: Sendable, Equatable {
         } else if let json = try? JSONValue(parsing: request.body) {
             Self.add(json, "body", to: &parts, isIgnored)
         } else if type.hasPrefix("multipart/form-data") || type.hasPrefix("application/x-www-form-urlencoded") {
-            parts += request.formItems.map { item in
+            let items = request.formItems.map { item in
                 let file = item.fileName.map { " (\($0))" } ?? ""
                 return Part(name: "form \(item.name)", value: shown(item.name, Self.text(item.data) + file))
             }
+            parts += items.sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         } else {
-            parts.append(Part(name: "body", value: Self.text(request.body)))
+            // The boundary of other parts may be random; it is the first line.
+            let line = String(decoding: request.body.prefix { $0 != 0x0D && $0 != 0x0A }, as: UTF8.self)
+            let hasBoundary = type.hasPrefix("multipart/") && line.hasPrefix("--")
+            let text = Self.text(request.body)
+            parts.append(Part(name: "body", value: hasBoundary ? text.replacing(line, with: "--") : text))
         }
         self.parts = parts
     }
@@ -110,5 +108,5 @@ public struct CassetteError: Error, Sendable, CustomStringConvertible, Localized
     /// The same as ``description``.
     public var errorDescription: String? { description }
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }

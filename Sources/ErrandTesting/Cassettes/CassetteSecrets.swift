@@ -9,66 +9,107 @@ struct CassetteSecretNames: Sendable, Equatable {
     var isOfResponse = false
 
     func contains(header name: String) -> Bool { lists.contains { $0.isSecret(header: name) } }
+
     func contains(_ name: String) -> Bool {
         !(isOfResponse && name.lowercased() == "code") && lists.contains { $0.isSecret(queryName: name) }
     }
+
+    /// Whether a value is secret by its name.
+    func contains(_ name: String, value: String) -> Bool { contains(name) || contains(refresh: name, value: value) }
+
+    /// Whether a value is a token named `refresh`, which may also be the name of an interval.
+    func contains(refresh name: String, value: String) -> Bool {
+        name.lowercased() == "refresh" && CassetteSecrets.looksLikeToken(value)
+    }
 }
 
-/// The secrets of a cassette, each with a stand-in of the same type and length that takes its place everywhere.
+/// The secrets of a cassette, each with a stand-in of the same type and length.
+///
+/// A secret is replaced in its place, and wherever it occurs if it looks like a token.
 struct CassetteSecrets: Sendable {
-    /// The length from which a secret is replaced wherever it occurs, and not only in its place.
-    private static let distinctLength = 6
-
-    /// The number of stand-ins, those of an earlier recording included.
+    /// The number of stand-ins that were tried, those of an earlier recording included.
     private(set) var count: Int
-    private var standIns: [String: String] = [:]
-    private var known: Set<String> = []
-    /// The spellings that are replaced wherever they occur, with their stand-ins, long ones first.
-    private var distinct: [(spelling: String, standIn: String)] = []
+    /// The secrets, with the stand-in of each.
+    private(set) var standIns: [String: String] = [:]
+    private var used: Set<String> = []
+    /// The spellings that are replaced wherever they occur, long ones first.
+    private var spellings: [(secret: Data, standIn: Data)] = []
 
     /// What takes the place of every secret, to compare requests without them, or `nil` for stand-ins.
-    private let uniform: String?
+    let uniform: String?
 
     init(count: Int, uniform: String? = nil) { (self.count, self.uniform) = (count, uniform) }
 
     /// Replaces the secrets of an entry, and those of others that it contains.
     mutating func replace(in entry: inout CassetteEntry, named names: CassetteSecretNames) {
-        // The first time to find them: an entry may contain a secret before the place that shows that it is one.
-        var unused = entry
-        replace(in: &unused, names)
-        replace(in: &entry, names)
-    }
-
-    /// Replaces the secrets of other entries that an entry contains.
-    mutating func replaceKnown(in entry: inout CassetteEntry) { replace(in: &entry, nil) }
-
-    private mutating func replace(in entry: inout CassetteEntry, _ names: CassetteSecretNames?) {
-        if names != nil, let secrets = entry.request._secretPathTexts {
-            for secret in secrets {
-                let sent = PercentEncoding.escapingComponent(secret)
-                let standIn = PercentEncoding.escapingComponent(standIn(for: secret))
-                entry.request.url = entry.request.url.replacing(sent, with: standIn)
-            }
+        if let secrets = entry.request._secretPathTexts {
+            entry.request.url = url(entry.request.url, secrets)
             entry.request._secretPathTexts = secrets.map { standIn(for: $0) }
         }
-        entry.request.url = url(entry.request.url, names)
+        entry.request.url = text(entry.request.url, names)
         entry.request.headers = entry.request.headers.map { field($0, names) }
         entry.request.queryString = entry.request.queryString.map { pair in
-            CassetteEntry.Pair(name: pair.name, value: value(pair.value, isSecret: names?.contains(pair.name) == true))
+            let isSecret = names.contains(pair.name, value: pair.value)
+            let value = isSecret ? standIn(for: pair.value) : text(pair.value, names)
+            return CassetteEntry.Pair(name: pair.name, value: value)
         }
         entry.set(requestBody: body(entry.requestBody, entry.request.postData?.mimeType ?? "", names))
         entry.response.headers = entry.response.headers.map { field($0, names) }
         var ofResponse = names
-        ofResponse?.isOfResponse = true
+        ofResponse.isOfResponse = true
         entry.set(body(entry.responseBody, entry.response.content.mimeType, ofResponse))
+        replaceKnown(in: &entry)
+    }
+
+    /// Replaces the secrets of other entries that an entry contains.
+    func replaceKnown(in entry: inout CassetteEntry) {
+        func replaced(_ text: String) -> String { String(decoding: known(Data(text.utf8)), as: UTF8.self) }
+        func replaced(_ pair: CassetteEntry.Pair) -> CassetteEntry.Pair {
+            .init(name: pair.name, value: replaced(pair.value))
+        }
+        guard !spellings.isEmpty else { return }
+        entry.request.url = replaced(entry.request.url)
+        entry.request.headers = entry.request.headers.map(replaced)
+        entry.request.queryString = entry.request.queryString.map(replaced)
+        entry.set(requestBody: known(entry.requestBody))
+        entry.response.headers = entry.response.headers.map(replaced)
+        entry.set(known(entry.responseBody))
+    }
+
+    private func known(_ bytes: Data) -> Data {
+        spellings.reduce(into: bytes) { bytes, spelling in
+            var start = bytes.startIndex
+            while let range = bytes.range(of: spelling.secret, in: start..<bytes.endIndex) {
+                bytes.replaceSubrange(range, with: spelling.standIn)
+                start = range.lowerBound + spelling.standIn.count
+            }
+        }
     }
 
     // MARK: Places
 
-    private mutating func field(_ pair: CassetteEntry.Pair, _ names: CassetteSecretNames?) -> CassetteEntry.Pair {
+    /// Replaces marked secrets in the components of a path, a short one only if it is a complete component.
+    private mutating func url(_ url: String, _ secrets: [String]) -> String {
+        let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+        let components = url[..<end].split(separator: "/", omittingEmptySubsequences: false).enumerated().map {
+            index,
+            part in
+            // Scheme and host come first.
+            index < 3
+                ? String(part)
+                : secrets.reduce(String(part)) { part, secret in
+                    let sent = PercentEncoding.escapingComponent(secret)
+                    guard part == sent || sent.utf8.count >= 4 else { return part }
+                    return part.replacing(sent, with: PercentEncoding.escapingComponent(standIn(for: secret)))
+                }
+        }
+        return components.joined(separator: "/") + url[end...]
+    }
+
+    private mutating func field(_ pair: CassetteEntry.Pair, _ names: CassetteSecretNames) -> CassetteEntry.Pair {
         var pair = pair
-        guard names?.contains(header: pair.name) == true else {
-            pair.value = pair.value.contains("?") ? url(pair.value, names) : value(pair.value, isSecret: false)
+        guard names.contains(header: pair.name) else {
+            pair.value = text(pair.value, names)
             return pair
         }
         switch pair.name.lowercased() {
@@ -83,14 +124,21 @@ struct CassetteSecrets: Sendable {
             }
         case "cookie": pair.value = pair.value.split(separator: ";").map { cookie(String($0)) }.joined(separator: ";")
         case "set-cookie":
-            // Several lines may have been joined by commas, which dates contain too.
             pair.value = pair.value.split(separator: ";", omittingEmptySubsequences: false).map { part in
-                part.split(separator: ",", omittingEmptySubsequences: false).map { setCookie(String($0)) }
-                    .joined(separator: ",")
+                Self.lines(String(part)).map { setCookie($0) }.joined(separator: ",")
             }.joined(separator: ";")
         default: pair.value = standIn(for: pair.value)
         }
         return pair
+    }
+
+    /// Returns the lines that a comma joined before the name of a cookie; dates and values contain commas too.
+    private static func lines(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).reduce(into: []) { lines, piece in
+            // The end of base64 is no value.
+            let isLine = lines.isEmpty || piece.drop { $0 != "=" }.contains { $0 != "=" }
+            if isLine { lines.append(String(piece)) } else { lines[lines.count - 1] += ",\(piece)" }
+        }
     }
 
     private mutating func cookie(_ text: String) -> String {
@@ -105,122 +153,100 @@ struct CassetteSecrets: Sendable {
         return Self.cookieAttributes.contains(name) ? text : cookie(text)
     }
 
-    private mutating func url(_ text: String, _ names: CassetteSecretNames?) -> String {
-        let start = text.firstIndex(of: "?") ?? text.endIndex
-        let end = text[start...].firstIndex { $0 == "#" || $0 == ">" } ?? text.endIndex
-        var place = String(text[..<start])
-        if names != nil, let at = place.lastIndex(of: "@"), let scheme = place.range(of: "://"),
-            scheme.upperBound <= at,
-            !place[scheme.upperBound..<at].contains("/")
-        {
-            let user = place[scheme.upperBound..<at].split(separator: ":", maxSplits: 1).map {
-                standIn(for: String($0))
-            }
-            place.replaceSubrange(scheme.upperBound..<at, with: user.joined(separator: ":"))
+    private mutating func body(_ body: Data, _ type: String, _ names: CassetteSecretNames) -> Data {
+        guard let parts = MockFormItem.parts(of: body, contentType: type) else { return text(body, names) }
+        var (result, start) = (Data(), body.startIndex)
+        for part in parts {
+            let content = Data("\r\n\r\n".utf8) + part.data
+            guard let range = body.range(of: content + Data("\r\n--".utf8), in: start..<body.endIndex) else { continue }
+            result += body[start..<range.lowerBound + 4]
+            let isSecret = names.contains(part.name, value: part.value)
+            result += isSecret ? Data(standIn(for: part.value).utf8) : text(part.data, names)
+            start = range.lowerBound + content.count
         }
-        let query = text[start..<end].isEmpty ? "" : "?" + form(String(text[start..<end].dropFirst()), names)
-        return value(place, isSecret: false) + query + value(String(text[end...]), isSecret: false)
-    }
-
-    private mutating func form(_ text: String, _ names: CassetteSecretNames?) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            let name = parts[0].removingPercentEncoding ?? parts[0]
-            guard parts.count == 2 else { return value(String(pair), isSecret: false) }
-            guard names?.contains(name) == true else { return "\(parts[0])=\(value(parts[1], isSecret: false))" }
-            let plain = parts[1].replacing("+", with: " ").removingPercentEncoding ?? parts[1]
-            return "\(parts[0])=\(PercentEncoding.escapingComponent(standIn(for: plain)))"
-        }.joined(separator: "&")
-    }
-
-    private mutating func body(_ body: Data, _ type: String, _ names: CassetteSecretNames?) -> Data {
-        guard !body.isEmpty else { return body }
-        if let json = try? JSONValue(parsing: body) {
-            let replaced = value(json, isSecret: false, names)
-            return replaced == json ? body : replaced.data
-        }
-        guard let text = String(validating: body, as: UTF8.self) else { return bytes(body) }
-        if type.lowercased().contains("urlencoded") { return Data(form(text, names).utf8) }
-        for item in MockFormItem.parts(of: body, contentType: type) ?? [] where names?.contains(item.name) == true {
-            _ = standIn(for: item.value)
-        }
-        return Data(value(text, isSecret: false).utf8)
-    }
-
-    /// Replaces what occurs in bytes that are no text.
-    private func bytes(_ body: Data) -> Data {
-        distinct.reduce(into: body) { body, secret in
-            let (spelling, standIn) = (Data(secret.spelling.utf8), Data(secret.standIn.utf8))
-            var start = body.startIndex
-            while let range = body.range(of: spelling, in: start..<body.endIndex) {
-                body.replaceSubrange(range, with: standIn)
-                start = range.lowerBound + standIn.count
-            }
-        }
-    }
-
-    private mutating func value(_ json: JSONValue, isSecret: Bool, _ names: CassetteSecretNames?) -> JSONValue {
-        switch json {
-        case .object(let object):
-            return .object(
-                JSONObject(
-                    object.map { member in
-                        let isSecret = isSecret || names?.contains(member.name) == true
-                        return (name: member.name, value: value(member.value, isSecret: isSecret, names))
-                    }
-                )
-            )
-        case .array(let elements): return .array(elements.map { value($0, isSecret: isSecret, names) })
-        case .string(let text): return .string(value(text, isSecret: isSecret))
-        case .number(let number) where isSecret:
-            return JSONNumber(standIn(for: number.text)).map(JSONValue.number) ?? json
-        default: return json
-        }
-    }
-
-    private mutating func value(_ text: String, isSecret: Bool) -> String {
-        if isSecret { return standIn(for: text) }
-        return distinct.reduce(text) {
-            $1.spelling.utf8.count > $0.utf8.count ? $0 : $0.replacing($1.spelling, with: $1.standIn)
-        }
+        return result + body[start...]
     }
 
     // MARK: Stand-ins
 
+    /// Whether a text looks like a token, and so is replaced wherever it occurs.
+    ///
+    /// It has no spaces, is no date and no URL, and is long or mixes letters and digits. A stand-in looks like a token if its
+    /// secret does.
+    static func looksLikeToken(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        let (hasLetters, hasDigits) = (bytes.contains { isLetter($0) }, bytes.contains(where: isDigit))
+        guard bytes.count >= 8, !bytes.contains(where: { $0 <= 0x20 }), !text.contains("://") else { return false }
+        let isDate = [0, 1, 2, 3, 5, 6].allSatisfy { isDigit(bytes[$0]) } && bytes[4] == UInt8(ascii: "-")
+        return !isDate && (hasLetters && hasDigits || bytes.count >= 20 && (hasLetters || hasDigits))
+    }
+
     /// Returns what takes the place of a secret: letters for letters, digits for digits, other characters as they are.
-    private mutating func standIn(for secret: String) -> String {
-        if known.contains(secret) || secret.isEmpty { return secret }
+    mutating func standIn(for secret: String) -> String {
+        if secret.isEmpty { return secret }
         if let standIn = standIns[secret] { return standIn }
-        count += 1
-        let standIn = uniform ?? Self.standIn(for: secret, number: count)
+        let standIn = uniform ?? newStandIn(for: secret)
         standIns[secret] = standIn
-        known.insert(standIn)
-        if secret.utf8.count >= Self.distinctLength {
-            let spellings = Set([secret, PercentEncoding.escapingComponent(secret)])
-            distinct += spellings.map { ($0, $0 == secret ? standIn : PercentEncoding.escapingComponent(standIn)) }
-            distinct.sort { $0.spelling.utf8.count > $1.spelling.utf8.count }
+        used.insert(standIn)
+        if Self.looksLikeToken(secret) {
+            for spelling in [{ $0 }, { PercentEncoding.escapingComponent($0) }, Self.escaped] as [(String) -> String] {
+                let pair = (secret: Data(spelling(secret).utf8), standIn: Data(spelling(standIn).utf8))
+                if !spellings.contains(where: { $0.secret == pair.secret }) { spellings.append(pair) }
+            }
+            spellings.sort { $0.secret.count > $1.secret.count }
         }
         return standIn
     }
 
-    private static func standIn(for secret: String, number: Int) -> String {
-        var random = SplitMix64(state: UInt64(number))
-        let isHexadecimal = secret.utf8.allSatisfy { !isLetter($0) || isLetter($0, upTo: "f") }
-        let bytes = secret.utf8.map { byte -> UInt8 in
+    private mutating func newStandIn(for secret: String) -> String {
+        var standIn = secret
+        for attempt in 0..<60 {
+            count &+= 1
+            standIn = Self.standIn(for: secret, number: count, isFree: attempt >= 20)
+            // Of short secrets there may be more than stand-ins.
+            let isUsed = attempt < 40 && (used.contains(standIn) || standIns[standIn] != nil)
+            if standIn != secret, !isUsed { break }
+        }
+        return standIn
+    }
+
+    /// Returns a stand-in by its number.
+    ///
+    /// - Parameters:
+    ///   - secret: The secret.
+    ///   - number: The number of the stand-in.
+    ///   - isFree: Whether a number may be larger than the secret, and symbols may become letters.
+    /// - Returns: The stand-in, which may be the secret itself.
+    private static func standIn(for secret: String, number: Int, isFree: Bool) -> String {
+        var random = SplitMix64(state: UInt64(truncatingIfNeeded: number))
+        let bytes = Array(secret.utf8)
+        let isSymbols = isFree && !bytes.contains { isLetter($0) || isDigit($0) }
+        let isHexadecimal = bytes.allSatisfy { !isLetter($0) || isLetter($0, upTo: "f") }
+        let isNumber = bytes.contains(where: isDigit) && bytes.allSatisfy { isDigit($0) || "+-.eE".utf8.contains($0) }
+        let first = bytes.firstIndex(where: isDigit)
+        let letters: UInt8 = isHexadecimal && !isSymbols ? 6 : 26
+        let standIn = bytes.enumerated().map { index, byte -> UInt8 in
             let choice = UInt8(truncatingIfNeeded: random.next() >> 32)
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): return UInt8(ascii: "1") + choice % 9
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): return UInt8(ascii: "a") + choice % (isHexadecimal ? 6 : 26)
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): return UInt8(ascii: "A") + choice % (isHexadecimal ? 6 : 26)
-            case 0x80...: return UInt8(ascii: "a") + choice % 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard isNumber else { return UInt8(ascii: "1") + choice % 9 }
+                // No larger than the secret, which may be the largest integer, and without a zero before it.
+                let most = isFree ? 9 : byte - UInt8(ascii: "0")
+                let least = min(most, index == first && bytes.count > 1 ? 1 : 0)
+                return UInt8(ascii: "0") + least + choice % (most - least + 1)
+            case _ where isNumber: return byte
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): return UInt8(ascii: "A") + choice % letters
+            case _ where isLetter(byte) || isSymbols: return UInt8(ascii: "a") + choice % letters
             default: return byte
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return String(decoding: standIn, as: UTF8.self)
     }
 
-    private static func isLetter(_ byte: UInt8, upTo last: Unicode.Scalar = "z") -> Bool {
-        let small = byte | 0x20
-        return byte < 0x80 && small >= UInt8(ascii: "a") && small <= UInt8(ascii: last)
+    static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    /// Whether a byte is a letter, or one of a character that is not ASCII, which becomes a letter.
+    static func isLetter(_ byte: UInt8, upTo last: Unicode.Scalar = "z") -> Bool {
+        byte >= 0x80 || (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: last)
     }
 }
