@@ -105,27 +105,27 @@ extension RequestPlan {
 
     private var isLoopback: Bool {
         let host = request.url.host() ?? ""
-        return host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "::1"
+        let isAddress = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || $0.isASCII && $0.isNumber }
+        // Every spelling of ::1, such as 0:0:0:0:0:0:0:1.
+        let isOne = host.contains(":") && host.drop { "[0:".contains($0) }.prefix { $0 != "]" } == "1"
+        return isAddress || isOne || host == "localhost" || host.hasSuffix(".localhost")
     }
 
-    /// The numbers of the components of the shown path that look like a token, or follow a name of a secret.
+    /// The numbers of the components of the shown path that look like a token, or follow a name of a secret and look like one.
     private var secretParts: [Int] {
         let parts = (self["path"]?.value ?? "").split(separator: "/")
         return parts.indices.filter { index in
-            !parts[index].contains(Secrets.mask)
-                && (Self.isToken(parts[index]) || index > 0 && secrets.isSecret(queryName: String(parts[index - 1])))
+            let isNamed = index > 0 && secrets.isSecret(queryName: String(parts[index - 1]))
+            return !parts[index].contains(Secrets.mask) && Self.looksSecret(parts[index], isNamed: isNamed)
         }.map { $0 + 1 }
     }
 
-    /// Whether a text is long, of letters and digits, and neither an identifier nor a digest in hexadecimal digits.
-    private static func isToken(_ text: Substring) -> Bool {
-        let letters = text.unicodeScalars.filter { $0 != "-" && $0 != "_" && $0 != "." && $0 != ":" }
-        guard letters.count >= 20, letters.allSatisfy({ $0.isASCII && ($0.properties.isAlphabetic || isDigit($0)) })
-        else {
-            return false
+    /// Whether a text has a long word with letters of both cases and digits, or after a name of a secret one of letters and digits;
+    /// identifiers, digests, names and slugs have none.
+    private static func looksSecret(_ text: Substring, isNamed: Bool) -> Bool {
+        text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.contains { word in
+            word.count >= (isNamed ? 8 : 16) && word.contains(where: \.isNumber) && word.contains(where: \.isLetter)
+                && (isNamed || word.contains(where: \.isUppercase) && word.contains(where: \.isLowercase))
         }
-        return letters.contains(where: isDigit) && !letters.allSatisfy { $0.properties.isASCIIHexDigit }
     }
-
-    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 }

@@ -152,8 +152,8 @@ extension ManualClock {
         /// The number of sleepers, and when they are due.
         var description: String {
             let times = sleepers.reversed().map { "\($0.deadline.offset)" }.joined(separator: ", ")
-            let due = sleepers.isEmpty ? "" : " until \(times)"
-            return "\(sleepers.count) sleep\(due); it is \(now.offset)"
+            let due = sleepers.isEmpty ? "" : ", until \(times)"
+            return "sleeping tasks: \(sleepers.count)\(due); the clock is at \(now.offset)"
         }
 
         mutating func makeID() -> Int {

@@ -5,20 +5,10 @@ final class StubExchange: Sendable {
     private struct State {
         var waiter: CheckedContinuation<TransportResponse, any Error>?
         var task: Task<Void, Never>?
-        var reader: MockStreamReader?
         var isCancelled = false
     }
 
     private let state = Lock(State())
-
-    /// Notes the reader of a stream, which ends with the exchange if that is cancelled.
-    func willRead(_ reader: MockStreamReader) throws {
-        let isCancelled = state.withLock { state in
-            state.reader = reader
-            return state.isCancelled
-        }
-        if isCancelled { throw CancellationError() }
-    }
 
     func start(
         _ continuation: CheckedContinuation<TransportResponse, any Error>,
@@ -36,12 +26,11 @@ final class StubExchange: Sendable {
     }
 
     func cancel() {
-        let (task, reader) = state.withLock { state in
+        let task = state.withLock { state in
             state.isCancelled = true
-            return (state.task, state.reader)
+            return state.task
         }
         task?.cancel()
-        reader?.cancel()
         settle(.failure(CancellationError()))
     }
 

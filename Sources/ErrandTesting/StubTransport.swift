@@ -74,7 +74,10 @@ public final class StubTransport: RequestReadingTransport, MockService {
         // The most specific one last, so that the order of a dictionary does not matter.
         for (route, response) in routes.sorted(by: { $0.key.pattern.precedence < $1.key.pattern.precedence }) {
             let pattern = route.pattern
-            script.add(MockRoute(pattern.description, [.transport(response)]) { pattern.match($0, as: $1) })
+            let responder = Responder.transport { _ in response }
+            script.add(
+                MockRoute(pattern.description, .pattern(pattern), [responder]) { pattern.match($0, as: $1) }
+            )
         }
     }
 
@@ -115,7 +118,7 @@ public final class StubTransport: RequestReadingTransport, MockService {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 exchange.start(continuation) {
-                    try await self.respond(to: request, options.request, in: exchange)
+                    try await self.respond(to: request, options.request)
                 }
             }
         } onCancel: {
@@ -123,31 +126,25 @@ public final class StubTransport: RequestReadingTransport, MockService {
         }
     }
 
-    private func respond(
-        to request: OutgoingRequest,
-        _ sent: SentRequest?,
-        in exchange: StubExchange
-    ) async throws -> TransportResponse {
+    private func respond(to request: OutgoingRequest, _ sent: SentRequest?) async throws -> TransportResponse {
         if let sent { _ = script.note(sent) }
         if script.isEmpty, let handler { return try await handler(request) }
         var received = try request.received()
         received.sent = sent
-        guard let responder = script.responder(for: &received) else {
-            if let handler { return try await handler(request) }
+        guard let responder = script.responder(for: &received) ?? handler.map(Responder.transport) else {
             throw UnhandledRequest(request, description: script.noteUnexpected(received))
         }
         let response: MockResponse
         switch responder {
-        case .transport(let response): return response
+        case .transport(let handler):
+            let response = try await handler(request)
+            return try await script.nextFault().applied { response }
         case .response(let ready, _): response = ready
         case .handler(let handler): response = handler(received)
         case .asyncHandler(let handler):
             do { response = try await handler(received) } catch let thrown as MockResponse { response = thrown }
         }
-        return try await script.withFault(response, to: received).transported(
-            to: request.method,
-            willRead: exchange.willRead
-        )
+        return try await script.withFault(response).transported(to: request.method)
     }
 
     private func record(_ request: OutgoingRequest) -> [CheckedContinuation<Bool, Never>] {

@@ -36,7 +36,26 @@ import Testing
         let token = "Zk3x9QpLw7VbNm2RtY5s"
         #expect(try await rules(GeneralRequest("/bot/\(token)/send")) == [.secretInPath])
         #expect(try await rules(GeneralRequest("/bot/\(secret: token)/send")).isEmpty)
-        #expect(try await rules(GeneralRequest("/token/abc")) == [.secretInPath])
+        #expect(try await rules(GeneralRequest("/token/abc12345")) == [.secretInPath])
+    }
+
+    @Test(arguments: [
+        "/auth/login", "/token/refresh", "/session/7", "/code/DE", "/auth/v2", "/pin/board", "/token/abc",
+        "/articles/how-to-train-your-dragon-2", "/files/2024-annual-report-final.pdf",
+        "/events/01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    ])
+    func aNameOrASlugIsNoSecret(_ path: String) async throws {
+        #expect(try await rules(GeneralRequest<DataFormatter>(path, formatter: DataFormatter())).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("localhost:8080", true), ("127.0.0.1", true), ("[::1]:80", true), ("[0:0:0:0:0:0:0:1]", true),
+        ("127.evil.example", false), ("[::10]", false), ("[2001:db8::1]", false), ("0.0.0.0", false),
+    ])
+    func onlyLoopbackNeedsNoTLS(_ host: String, _ isLoopback: Bool) async throws {
+        let baseURL = try #require(URL(string: "http://\(host)"))
+        let found = try await rules(request.authorization(.bearer("t"))) { $0.baseURL = BaseURL(baseURL) }
+        #expect(found == (isLoopback ? [] : [.credentialsOverHTTP]))
     }
 
     @Test func credentialsNeedTLS() async throws {

@@ -64,7 +64,7 @@ struct DeleteUser: Request {
         (snake.keyDecodingStrategy, snake.dateDecodingStrategy) = (.convertFromSnakeCase, .millisecondsSince1970)
         var lossless = LosslessJSONDecoder()
         (lossless.keys, lossless.dates) = (.snakeCase, .secondsSince1970)
-        for decoder in [snake, lossless, JSONDecoder()] as [any DataDecoder] {
+        for decoder in [snake, lossless, JSONDecoder(), LosslessJSONDecoder()] as [any DataDecoder] {
             for filter in [Self.envelope, FilterChain(Shift(), Self.envelope), PassthroughFilter()]
                 as [any ResponseFilter]
             {
@@ -214,6 +214,110 @@ struct DeleteUser: Request {
     }
 
     @Test(arguments: MockKind.allCases)
+    func aLaterMockReplacesAnEarlierOneForTheSame(_ kind: MockKind) async throws {
+        let (service, agent) = try kind.make()
+        service.on(GetUser.self) { _ in User(id: 1, name: "Ada") }
+        service.on(GetUser.self) { _ in User(id: 2, name: "Ada") }
+        service.on(.get, "/orders", where: { $0.query == "all" }, .json("0"))
+        service.on(.get, "/orders", .json("1"))
+        service.on(.get, "orders", .json("2"))
+        #expect(try await agent.send(GetUser(id: 7)).id == 2)
+        #expect(try await agent.get("/orders", as: Int.self) == 2)
+        let error = #expect(throws: MockVerificationError.self) { try service.verify() }
+        #expect(
+            error?.description == """
+                the requests were not as expected:
+                  - GET /orders: expected at least once, sent 0 times
+                """
+        )
+    }
+
+    @Test(
+        arguments: [
+            (0...Int.max, nil), (3...3, "3 times"), (2...Int.max, "at least 2 times"), (2...4, "2 to 4 times"),
+        ] as [(ClosedRange<Int>, String?)]
+    )
+    func everyRangeOfTimesCanBeExpected(_ range: ClosedRange<Int>, _ expected: String?) async {
+        let stub = StubTransport()
+        stub.on(.get, "/x", .json("{}")).times(range)
+        let error = await failure { try stub.verify() } as? MockVerificationError
+        let line = expected.map { "the requests were not as expected:\n  - GET /x: expected \($0), sent 0 times" }
+        #expect(error?.description == line)
+    }
+
+    @Test(arguments: MockKind.allCases)
+    func aQueryWithANameInThePathIsCompared(_ kind: MockKind) async throws {
+        let (service, agent) = try kind.make()
+        service.on(.get, "/users/:id?active=true") { .text($0.parameters["id"] ?? "none") }
+        service.on(.get, "/cb?next=https://a.example/", .text("back"))
+        #expect(try await agent.get("/users/7?active=true", as: String.self) == "7")
+        #expect(try await agent.get("/cb?next=https://a.example/", as: String.self) == "back")
+        for path in ["/users/7?active=false", "/users/7", "/cb?next=https://b.example/"] {
+            await #expect(throws: (any Error).self, "\(path)") { try await agent.get(path) }
+        }
+    }
+
+    @Test(arguments: MockKind.allCases)
+    func aPageAfterTheFirstIsReadFromWhatIsReceived(_ kind: MockKind) async throws {
+        let (service, agent) = try kind.make()
+        service.on(ListNumbers.self) { _, received in received.query == "page=3" ? [] : [1] }
+        var count = 0
+        for try await _ in agent.pages(of: ListNumbers(), by: .number(), upTo: .requests(9)) { count += 1 }
+        #expect(count == 3 && service.sent(ListNumbers.self).count == 3)
+
+        service.on(ListNumbers.self) { _, received in
+            MockResponse.json(received.queryItems.isEmpty ? "[1]" : "[]")
+        }
+        #expect(try await agent.pages(of: ListNumbers(), by: .number()).reduce(0) { count, _ in count + 1 } == 2)
+
+        service.on(ListNumbers.self) { _ in [1] }
+        let error = await failure {
+            for try await _ in agent.pages(of: ListNumbers(), by: .number(), upTo: .requests(9)) {}
+        }
+        let text =
+            (error as? NetworkError)?.response.map { String(decoding: $0.body, as: UTF8.self) } ?? "\(error as Any)"
+        #expect(text.contains("{ request, received in … }"))
+    }
+
+    @MainActor
+    @Test(arguments: MockKind.allCases)
+    func aClosureOnTheMainActorReadsWhatIsReceived(_ kind: MockKind) async throws {
+        let (service, agent) = try kind.make()
+        let log = GetLogged.Log()
+        service.on(GetLogged.self) { request, received in
+            request.log.paths.append(received.path)
+            return User(id: 7, name: "Ada")
+        }
+        #expect(try await agent.send(GetLogged(log: log)).id == 7)
+        service.on(GetLogged.self) { request, received in
+            request.log.paths.append(received.path)
+            return MockResponse.json(#"{"id": 8, "name": "Ada"}"#)
+        }
+        #expect(try await agent.send(GetLogged(log: log)).id == 8)
+        #expect(log.paths == ["/logged", "/logged"])
+    }
+
+    @Test func mocksOfTwoServersAreKeptApart() async throws {
+        let (one, two) = (try MockServer(), try MockServer())
+        let transport = one.transport(over: two.transport())
+        for (server, name) in [(one, "one"), (two, "two")] {
+            server.on(GetUser.self) { request in User(id: request.id, name: name) }
+        }
+        // The second server has noted a request that the first one has not.
+        let single = Agent(config: NetworkConfig(baseURL: two.baseURL), transport: two.transport())
+        #expect(try await single.send(GetUser(id: 9)).id == 9)
+        for id in 1...3 {
+            for (server, name) in [(two, "two"), (one, "one")] {
+                let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: transport)
+                #expect(try await agent.send(GetUser(id: id)) == User(id: id, name: name))
+            }
+        }
+        // A request that only the other server knows.
+        let other = Agent(config: NetworkConfig(baseURL: two.baseURL), transport: one.transport())
+        await #expect(throws: NetworkError.self) { try await other.send(GetUser(id: 7)) }
+    }
+
+    @Test(arguments: MockKind.allCases)
     func faultsOfASeedAreAlwaysTheSame(_ kind: MockKind) async throws {
         func outcomes(_ seed: UInt64) async throws -> [String] {
             let (service, agent) = try kind.make()
@@ -273,6 +377,19 @@ private struct Found: Request {
     var place: JSONPath
     var path: String { "found" }
     var formatter: JSONFormatter<User> { JSONFormatter(at: place) }
+}
+
+/// A request that is not `Sendable`.
+private struct GetLogged: Request {
+    final class Log { var paths: [String] = [] }
+    typealias Model = User
+    let log: Log
+    var path: String { "logged" }
+}
+
+private struct ListNumbers: Request {
+    typealias Model = [Int]
+    var path: String { "list" }
 }
 
 private struct Numbers: Request {

@@ -49,6 +49,48 @@ import Testing
         #expect(error?.kind == .connectionLost)
     }
 
+    /// Reads one line and leaves.
+    private func line(_ agent: Agent) async throws -> String? {
+        for try await line in try await agent.bytes(for: GeneralRequest("/lines")).lines { return line }
+        return nil
+    }
+
+    @Test func whatAClientDidNotReadIsForTheNext() async throws {
+        let (service, agent) = try MockKind.stub.make()
+        let stream = service.stream("/lines", contentType: "text/plain")
+        for number in 0..<3 { stream.send("\(number)\n") }
+        for number in 0..<3 { #expect(try await line(agent) == "\(number)") }
+        for number in 0..<100 {
+            // The last client may not have been seen to leave.
+            stream.send("\(number)\n")
+            #expect(try await line(agent) == "\(number)")
+        }
+    }
+
+    @Test(arguments: MockKind.allCases)
+    func allClientsReadWhatIsSent(_ kind: MockKind) async throws {
+        let (service, agent) = try kind.make()
+        let stream = service.stream("/lines", contentType: "text/plain")
+        async let one = agent.get("/lines", as: String.self)
+        async let two = agent.get("/lines", as: String.self)
+        #expect(await stream.waitForConnections(2))
+        for text in ["a", "b", "c"] { stream.send(text) }
+        stream.close()
+        stream.send("d")
+        stream.close()
+        #expect(try await [one, two] == ["abc", "abc"])
+        #expect(try await agent.get("/lines", as: String.self) == "d")
+    }
+
+    @Test(arguments: MockKind.allCases, ["a\r\nb", "a\rb", "a\nb"])
+    func everyEndOfALineOfAnEventIsOne(_ kind: MockKind, _ data: String) async throws {
+        let (service, agent) = try kind.make()
+        let stream = service.stream("/events")
+        stream.send(ServerSentEvent(data: data))
+        var events = agent.events(for: GeneralRequest("/events", formatter: DataFormatter())).makeAsyncIterator()
+        #expect(try await events.next()?.data == "a\nb")
+    }
+
     @Test(arguments: MockKind.allCases)
     func aClientThatLeavesEndsItsPart(_ kind: MockKind) async throws {
         let (service, agent) = try kind.make()

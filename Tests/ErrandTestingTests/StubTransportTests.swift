@@ -36,6 +36,9 @@ import Testing
         [.get("/users/*")], [.get("https://api.example/*")], [.get("/users/*"), .get("/users/7")],
         [.get("/u*"), .get("/users/*")], [.post("/users/7"), .get("/users/8"), .get("*")],
         [.get("https://api.example/users/*"), .get("/users/7")], [.get("users/7")], [.get("*"), .get("users/*")],
+        [.get("https://api.example/users/7")], [.get("/users/:id?verbose=2"), .get("/users/:id?verbose=1")],
+        [.get("/users/:id"), .get("/users/:id?verbose=*")],
+        [.get("/users/7?verbose=https://a.example/"), .get("/users/*")],
     ])
     func mostExactRouteIsUsed(routes: [StubTransport.Route]) async throws {
         // The last of each row is the one that must be used.
@@ -55,6 +58,38 @@ import Testing
         )
         #expect(error?.method == .put)
         #expect(error?.path == "/users/7")
+    }
+
+    @Test func aStubWithoutRoutesSaysSo() async throws {
+        let error = await #expect(throws: StubTransport.UnhandledRequest.self) { try await send(StubTransport()) }
+        #expect(error?.description == "no route is for GET /users/7: no routes were added")
+    }
+
+    @Test func aClosureAndATableHaveFaults() async throws {
+        let (resets, cuts) = ([MockFault.resetBeforeHead], [MockFault.closeInBody(after: 5)])
+        for stub in [
+            StubTransport { _ in .text("0123456789") }, StubTransport(routes: [.get("*"): .text("0123456789")]),
+        ] {
+            stub.faults(seed: 1, rate: 1, of: resets)
+            let reset = await #expect(throws: NetworkError.self) { try await send(stub) }
+            #expect(reset?.reason == .connectionReset)
+            stub.faults(seed: 1, rate: 1, of: cuts)
+            let chunks = try await send(stub).body.chunks
+            #expect(try await chunks.next() == Data("01234".utf8))
+            let cut = await #expect(throws: NetworkError.self) { try await chunks.next() }
+            #expect(cut?.reason == .closedInBody)
+            stub.faults(rate: 0)
+            #expect(try await send(stub).body.whole == Data("0123456789".utf8))
+        }
+    }
+
+    /// It took a minute when the rest was copied for each chunk.
+    @Test func aLargeBodyInSmallChunksIsReadInLinearTime() async throws {
+        let stub = StubTransport()
+        stub.on(.get, "*", .data(Data(count: 8 << 20)).chunked(64))
+        let start = ContinuousClock.now
+        #expect(try await send(stub).body.collect(upTo: .max).count == 8 << 20)
+        #expect(ContinuousClock.now - start < .seconds(10))
     }
 
     @Test func theLogIsBoundedAndTheCountIsNot() async throws {

@@ -164,7 +164,7 @@ extension NetworkError {
 }
 
 /// A later page: the first request with another URL or one parameter changed.
-struct NextPage<Base: Request>: RequestWrapper {
+struct NextPage<Base: Request>: RequestWrapper, LaterPage {
     typealias Model = Base.Model
 
     let base: Base

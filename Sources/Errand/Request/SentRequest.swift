@@ -44,6 +44,9 @@ package final class SentRequest: Sendable {
         first { ObjectIdentifier(Swift.type(of: $0)) == type ? () : nil } != nil
     }
 
+    /// Whether it is a page after the first, with a parameter or a URL that the request itself does not have.
+    package var isLaterPage: Bool { first { $0 is any LaterPage ? () : nil } != nil }
+
     /// Returns the request, or the one that it changes by modifiers, if it has this type.
     package func value<R: Sendable>(as type: R.Type) -> R? { first { $0 as? R } }
 
@@ -61,6 +64,9 @@ package final class SentRequest: Sendable {
         }
     }
 }
+
+/// A request that is sent with a parameter or a URL that its base does not have.
+protocol LaterPage {}
 
 /// A formatter that decodes the value at a path.
 protocol PathFormatter {

@@ -53,15 +53,15 @@ struct MockConnection {
         var (request, response) = (received, MockResponse())
         switch core.receive(&request) {
         case .response(let ready, let wire):
-            response = core.script.withFault(ready, to: request)
+            response = core.script.withFault(ready)
             if let wire, response.fault == nil, request.head.keepsAlive, request.method != .head {
                 try socket.send(wire)
                 return .keepOpen
             }
-        case .handler(let handler): response = core.script.withFault(handler(request), to: request)
+        case .handler(let handler): response = core.script.withFault(handler(request))
         case .asyncHandler(let handler):
             let result = try ThreadTask.run({ [request] in try await handler(request) }, until: { socket.hasEnded })
-            response = core.script.withFault(MockResponse(result), to: request)
+            response = core.script.withFault(MockResponse(result))
         case .transport: break
         }
         let writer = ResponseWriter(

@@ -43,34 +43,38 @@ extension MockResponse {
 
     /// Returns the response of a stub after its delay, or throws its fault.
     ///
-    /// - Parameters:
-    ///   - method: The method of the request.
-    ///   - willRead: Called with the reader of a stream before that can receive anything, and throws if the send was cancelled.
+    /// - Parameter method: The method of the request.
     /// - Returns: The response.
     /// - Throws: The failure that the fault is, or `CancellationError`.
-    func transported(
-        to method: HTTPMethod,
-        willRead: (MockStreamReader) throws -> Void
-    ) async throws -> TransportResponse {
+    func transported(to method: HTTPMethod) async throws -> TransportResponse {
         if delay > .zero { try await Task.sleep(for: delay) }
-        var response = TransportResponse(statusCode: status, headers: headers)
-        let isEmpty = !mayHaveBody || method == .head
-        switch fault {
-        case nil, .closeAfterResponse?:
-            if isEmpty { break }
-            guard let stream else {
-                response.body = stubBody(body)
-                break
-            }
-            let reader = stream.makeReader()
-            try willRead(reader)
-            stream.connect(reader)
-            response.body = ResponseBody(chunks: reader)
+        return try await fault.applied {
+            var response = TransportResponse(statusCode: status, headers: headers)
+            if mayHaveBody, method != .head { response.body = stubBody }
+            return response
+        }
+    }
+
+    private var stubBody: ResponseBody {
+        if let stream { return ResponseBody(chunks: stream.connect()) }
+        guard let size = drip?.byteCount ?? (isChunked ? chunkByteCount : nil) else { return ResponseBody(body) }
+        return ResponseBody(chunks: StubChunks(body, of: size, every: drip?.interval ?? .zero))
+    }
+}
+
+extension MockFault? {
+    /// Returns what the client of a stub receives of a response.
+    ///
+    /// - Parameter response: Returns the response; it is not called for a fault before it.
+    /// - Returns: The response, whose body may fail.
+    /// - Throws: The failure that the fault is, or `CancellationError`.
+    func applied(to response: () -> TransportResponse) async throws -> TransportResponse {
+        switch self {
+        case nil, .closeAfterResponse?: return response()
         case .resetBeforeHead?: throw NetworkError(.connectionReset)
         case .closeBeforeHead?: throw NetworkError(.closedWithoutResponse)
-        case .resetInBody(let count)?:
-            response.body = stubBody(body.prefix(isEmpty ? 0 : max(0, count)), ending: .reset)
-        case .closeInBody(let count)?: response.body = stubBody(body.prefix(isEmpty ? 0 : max(0, count)), ending: .cut)
+        case .resetInBody(let count)?: return response().cut(after: count, .connectionReset)
+        case .closeInBody(let count)?: return response().cut(after: count, .closedInBody)
         case .hang?:
             try await Task.sleep(for: .seconds(86_400))
             throw NetworkError(.closedWithoutResponse)
@@ -79,43 +83,55 @@ extension MockResponse {
                 "a StubTransport has no fault \(fault), which is one of bytes on a wire: use a MockServer"
             )
         }
-        return response
-    }
-
-    private func stubBody(_ body: Data, ending: MockStream.Ending? = nil) -> ResponseBody {
-        let size = drip?.byteCount ?? (isChunked ? chunkByteCount : nil)
-        guard size != nil || ending != nil else { return ResponseBody(body) }
-        return ResponseBody(
-            chunks: StubChunks(body, of: size ?? body.count, every: drip?.interval ?? .zero, ending: ending)
-        )
     }
 }
 
-/// The chunks of a body that is known, with the pauses between them and the failure at its end.
+extension TransportResponse {
+    fileprivate func cut(after count: Int, _ failure: NetworkError.Reason) -> TransportResponse {
+        var response = self
+        response.body = ResponseBody(chunks: CutChunks(body.chunks, after: count, failure))
+        return response
+    }
+}
+
+/// The first bytes of a body, and a failure.
+private final class CutChunks: ResponseChunks {
+    private let chunks: any ResponseChunks
+    private let rest: Lock<Int>
+    private let failure: NetworkError.Reason
+
+    init(_ chunks: any ResponseChunks, after count: Int, _ failure: NetworkError.Reason) {
+        (self.chunks, rest, self.failure) = (chunks, Lock(count), failure)
+    }
+
+    func next() async throws -> Data? {
+        let limit = rest.withLock { $0 }
+        guard limit > 0, let chunk = try await chunks.next() else { throw NetworkError(failure) }
+        rest.withLock { $0 -= chunk.count }
+        return Data(chunk.prefix(limit))
+    }
+
+    func cancel() { chunks.cancel() }
+}
+
+/// The chunks of a body that is known, with the pauses between them.
 private final class StubChunks: ResponseChunks {
     private let rest: Lock<Data>
     private let size: Int
     private let interval: Duration
-    private let ending: MockStream.Ending?
 
-    init(_ body: Data, of size: Int, every interval: Duration, ending: MockStream.Ending?) {
-        (rest, self.size, self.interval, self.ending) = (Lock(Data(body)), max(1, size), interval, ending)
+    init(_ body: Data, of size: Int, every interval: Duration) {
+        (rest, self.size, self.interval) = (Lock(body), max(1, size), interval)
     }
 
     func next() async throws -> Data? {
         let (chunk, isLast) = rest.withLock { rest in
-            defer { rest = Data(rest.dropFirst(size)) }
+            // A slice, because a copy of the rest for each chunk takes quadratic time.
+            defer { rest = rest.dropFirst(size) }
             return (Data(rest.prefix(size)), rest.count <= size)
         }
-        if !chunk.isEmpty {
-            if !isLast, interval > .zero { try await Task.sleep(for: interval) }
-            return chunk
-        }
-        switch ending {
-        case .reset: throw NetworkError(.connectionReset)
-        case .cut: throw NetworkError(.closedInBody)
-        case .complete, nil: return nil
-        }
+        if !isLast, interval > .zero { try await Task.sleep(for: interval) }
+        return chunk.isEmpty ? nil : chunk
     }
 
     func cancel() { rest.withLock { $0 = Data() } }

@@ -158,7 +158,7 @@ public final class MockServer: MockService {
     public func stop() { core.stop(within: .seconds(5)) }
 }
 
-/// A transport that notes each request by its value, and sends the number of the note.
+/// A transport that notes each request by its value, and sends what the note is found by.
 private struct NotingTransport: RequestReadingTransport {
     let script: MockScript
     let transport: any Transport
@@ -166,11 +166,11 @@ private struct NotingTransport: RequestReadingTransport {
     var identity: String { transport.identity }
 
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
-        guard let number = options.request.flatMap(script.note) else {
+        guard let note = options.request.flatMap(script.note) else {
             return try await transport.send(request, options: options)
         }
         var request = request
-        request.headers[MockScript.field] = "\(number)"
+        request.headers.add(MockScript.field, note)
         return try await transport.send(request, options: options)
     }
 }

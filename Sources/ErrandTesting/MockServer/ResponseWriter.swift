@@ -33,9 +33,7 @@ struct ResponseWriter {
         if let fault = response.fault { return try write(fault) }
         let closes = response.closesConnection || !keepsAlive
         if let stream = response.stream, response.mayHaveBody, !isHead {
-            let reader = stream.makeReader()
-            stream.connect(reader)
-            return try write(reader, closes: closes)
+            return try write(stream.connect(), closes: closes)
         }
         try sendWhole(head(closes: closes))
         return closes ? .close : .keepOpen
@@ -46,6 +44,8 @@ struct ResponseWriter {
         defer { reader.cancel() }
         try socket.send(WireHead(response, .chunked, closes: closes).ended())
         while true {
+            // Before it takes a piece, which is for the next client then.
+            if socket.hasEnded { throw ConnectionEnded() }
             switch reader.next(within: .milliseconds(10)) {
             case .bytes(let bytes): try sendChunk(bytes[...])
             case .end(.complete):
@@ -53,7 +53,7 @@ struct ResponseWriter {
                 return closes ? .close : .keepOpen
             case .end(.cut): return .close
             case .end(.reset): return .reset
-            case nil: if socket.hasEnded { throw ConnectionEnded() }
+            case nil: continue
             }
         }
     }

@@ -21,7 +21,7 @@ struct MockEncoding: Sendable {
 
     private let sent: SentRequest
     private let model: Model
-    private let request: MockRequest
+    let request: MockRequest
 
     init(_ sent: SentRequest, _ model: Model, to request: MockRequest) {
         (self.sent, self.model, self.request) = (sent, model, request)
@@ -94,6 +94,8 @@ struct MockEncoding: Sendable {
         case let decoder as LosslessJSONDecoder:
             var encoder = LosslessJSONEncoder()
             (encoder.dates, encoder.data, encoder.floats) = (decoder.dates, decoder.data, decoder.floats)
+            // The decoder reads the fraction that the encoder omits.
+            if encoder.dates == .iso8601 { encoder.dates = .iso8601WithMilliseconds }
             encoder.userInfo = decoder.userInfo
             if case .converted = decoder.keys { throw unknown("names that a closure converts") }
             encoder.keys = decoder.keys

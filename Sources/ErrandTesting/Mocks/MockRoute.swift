@@ -6,6 +6,12 @@ import Errand
 /// let route = server.on(.get, "/users/:id", .status(503), .json(#"{"id": 7}"#)).times(2)
 /// ```
 public final class MockRoute: Sendable, CustomStringConvertible {
+    /// What a later route without a condition must have in common with this one to replace it.
+    enum Key: Sendable, Hashable {
+        case type(ObjectIdentifier)
+        case pattern(RoutePattern)
+    }
+
     private struct State {
         var count = 0
         var expected = 1...Int.max
@@ -13,6 +19,8 @@ public final class MockRoute: Sendable, CustomStringConvertible {
 
     /// What it is for, such as `GET /users/:id` or `GetUser`.
     public let description: String
+    /// `nil` for a route with a condition.
+    let key: Key?
     let matches: @Sendable (MockRequest, HTTPMethod) -> [String: String]?
     private let responders: [Responder]
     private let state = Lock(State())
@@ -20,10 +28,11 @@ public final class MockRoute: Sendable, CustomStringConvertible {
     /// Creates a route with at least one responder; the last one is used again for every further request.
     init(
         _ description: String,
+        _ key: Key?,
         _ responders: [Responder],
         matching matches: @escaping @Sendable (MockRequest, HTTPMethod) -> [String: String]?
     ) {
-        (self.description, self.responders, self.matches) = (description, responders, matches)
+        (self.description, self.key, self.responders, self.matches) = (description, key, responders, matches)
     }
 
     /// The number of its requests.
@@ -35,9 +44,12 @@ public final class MockRoute: Sendable, CustomStringConvertible {
 
     /// Sets how many requests ``MockService/verify()`` expects, in place of at least one; `0...` expects none in particular.
     @discardableResult
-    public func times(_ range: some RangeExpression<Int>) -> MockRoute {
-        let range = range.relative(to: 0..<Int.max)
-        state.withLock { $0.expected = range.lowerBound...max(range.lowerBound, range.upperBound - 1) }
+    public func times(_ range: PartialRangeFrom<Int>) -> MockRoute { times(range.lowerBound...Int.max) }
+
+    /// Sets how many requests ``MockService/verify()`` expects, in place of at least one.
+    @discardableResult
+    public func times(_ range: ClosedRange<Int>) -> MockRoute {
+        state.withLock { $0.expected = range }
         return self
     }
 
@@ -55,9 +67,9 @@ public final class MockRoute: Sendable, CustomStringConvertible {
         let (count, expected) = state.withLock { ($0.count, $0.expected) }
         guard !expected.contains(count) else { return nil }
         let (least, most) = (expected.lowerBound, expected.upperBound)
-        let range = least == most ? "" : most >= Int.max - 1 ? "at least " : "\(least) to "
+        let range = least == most ? "" : most == Int.max ? "at least " : "\(least) to "
         return
-            "\(description): expected \(range)\(Self.times(most >= Int.max - 1 ? least : most)), sent \(Self.times(count))"
+            "\(description): expected \(range)\(Self.times(most == Int.max ? least : most)), sent \(Self.times(count))"
     }
 
     private static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
@@ -70,8 +82,8 @@ enum Responder: Sendable {
     /// A closure that may block, but not a task.
     case handler(@Sendable (MockRequest) -> MockResponse)
     case asyncHandler(@Sendable (MockRequest) async throws -> MockResponse)
-    /// A response of a ``StubTransport`` only.
-    case transport(TransportResponse)
+    /// A closure of a ``StubTransport`` only.
+    case transport(StubTransport.Handler)
 
     static func responses(_ responses: [MockResponse]) -> [Responder] {
         responses.map { .response($0, wire: ResponseWriter.wire($0)) }

@@ -6,6 +6,8 @@ import Foundation
 /// Only the library creates one.
 public final class MockScript: Sendable {
     private struct State {
+        /// Distinguishes the notes from those of other services, and from those before a reset.
+        let id = UUID().uuidString
         var routes: [MockRoute] = []
         /// The types of requests that have a typed mock: others are not kept, nor what they refer to.
         var types: Set<ObjectIdentifier> = []
@@ -31,11 +33,12 @@ public final class MockScript: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.routes.isEmpty && $0.faults == nil } }
 
-    /// Adds a route, of a type of requests if it is a typed mock.
-    func add(_ route: MockRoute, of type: ObjectIdentifier? = nil) {
+    /// Adds a route, which replaces those with the same key.
+    func add(_ route: MockRoute) {
         state.withLock { state in
+            if let key = route.key { state.routes.removeAll { $0.key == key } }
             state.routes.append(route)
-            if let type { state.types.insert(type) }
+            if case .type(let type) = route.key { state.types.insert(type) }
         }
     }
 
@@ -80,22 +83,25 @@ public final class MockScript: Sendable {
             return state.routes.map(\.description)
         }
         let sentence =
-            "no route is for \(request.method) \(request.path)\(name); there "
-            + (routes.isEmpty ? "is none" : "are \(routes.sorted().joined(separator: ", "))")
+            "no route is for \(request.method) \(request.path)\(name)"
+            + (routes.isEmpty ? ": no routes were added" : "; there are \(routes.sorted().joined(separator: ", "))")
         report(sentence)
         return sentence
     }
 
+    /// Returns the fault that is due, or `nil` for none.
+    func nextFault() -> MockFault? { state.withLock { $0.faults?.next() } }
+
     /// Returns a response with the fault that is due.
-    func withFault(_ response: MockResponse, to request: MockRequest) -> MockResponse {
-        guard response.fault == nil, let fault = state.withLock({ $0.faults?.next() }) else { return response }
+    func withFault(_ response: MockResponse) -> MockResponse {
+        guard response.fault == nil, let fault = nextFault() else { return response }
         return response.faulted(fault)
     }
 
     /// Logs a request by its value, if there is a typed mock for its type.
     ///
-    /// - Returns: A number by which it is found again, or `nil` if it is not logged.
-    func note(_ request: SentRequest) -> Int? {
+    /// - Returns: A text by which it is found again, or `nil` if it is not logged.
+    func note(_ request: SentRequest) -> String? {
         let types = state.withLock { $0.types }
         guard types.contains(where: request.contains) else { return nil }
         return state.withLock { state in
@@ -104,16 +110,19 @@ public final class MockScript: Sendable {
                 state.sent.removeFirst(Self.maximumLogCount)
                 state.dropped += Self.maximumLogCount
             }
-            return state.dropped + state.sent.count - 1
+            return "\(state.id)/\(state.dropped + state.sent.count - 1)"
         }
     }
 
     /// Returns the value of a request that a server has received, or `nil` if it is not known.
     func noted(for request: MockRequest) -> SentRequest? {
-        guard state.withLock({ !$0.sent.isEmpty }), let number = request.headers[Self.field].flatMap(Int.init) else {
-            return nil
-        }
+        guard state.withLock({ !$0.sent.isEmpty }) else { return nil }
+        // One for each service that notes the request, which a client may join.
+        let notes = request.headers.values(for: Self.field).flatMap { $0.split { $0 == "," || $0 == " " } }
         return state.withLock { state in
+            guard let note = notes.first(where: { $0.hasPrefix(state.id) }),
+                let number = Int(note.dropFirst(state.id.count + 1))
+            else { return nil }
             let index = number.subtractingReportingOverflow(state.dropped).partialValue
             return state.sent.indices.contains(index) ? state.sent[index] : nil
         }

@@ -3,7 +3,8 @@ public import Foundation
 
 /// A service whose responses a test declares: a ``StubTransport``, without sockets, or a ``MockServer``.
 ///
-/// Of the routes that match a request, the one that was added last is used.
+/// Of the routes that match a request, the one that was added last is used. A typed mock replaces an earlier one for the same
+/// type, and a route without a condition an earlier one for the same method and path.
 ///
 /// ```swift
 /// let stub = StubTransport()
@@ -99,8 +100,8 @@ extension MockService {
 
     /// Adds faults to some of the responses, at random.
     ///
-    /// The seed is written to the standard error, and again by a ``verify()`` that fails: the same seed adds the same faults to
-    /// the same sequence of requests.
+    /// The same seed adds the same faults to the same sequence of requests. A random one is written to the standard error, and
+    /// a ``verify()`` that fails names it.
     ///
     /// - Parameters:
     ///   - seed: The seed, or `nil` for a random one.
@@ -109,12 +110,13 @@ extension MockService {
     public func faults(seed: UInt64? = nil, rate: Double, of faults: [MockFault] = MockFault.ofStubs) {
         let schedule = FaultSchedule(seed: seed ?? .random(in: 0...UInt64.max), rate: rate, faults: faults)
         script.set(rate > 0 ? schedule : nil)
-        if rate > 0 { FileHandle.standardError.write(Data("\(Self.self) \(schedule)\n".utf8)) }
+        if rate > 0, seed == nil { FileHandle.standardError.write(Data("\(Self.self) \(schedule)\n".utf8)) }
     }
 
     /// Returns the requests of a type that were sent since there is a typed mock for it, in order, each time they were sent; at
     /// most 20,000 of all types are kept.
     ///
+    /// Each page of `pages(of:by:)` is the first request, because only what is sent has its parameter.
     /// A ``MockServer`` knows them if the agent has its ``MockServer/transport(over:)``.
     public func sent<R: Sendable>(_ type: R.Type) -> [R] { script.sent.compactMap { $0.value(as: type) } }
 
@@ -133,7 +135,9 @@ extension MockService {
         _ responders: [Responder]
     ) -> MockRoute {
         let pattern = RoutePattern(method, path)
-        let route = MockRoute(pattern.description, responders) { request, method in
+        let route = MockRoute(pattern.description, condition == nil ? .pattern(pattern) : nil, responders) {
+            request,
+            method in
             guard let values = pattern.match(request, as: method) else { return nil }
             guard let condition else { return values }
             var request = request

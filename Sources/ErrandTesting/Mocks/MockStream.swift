@@ -4,8 +4,9 @@ public import Foundation
 
 /// A body that the test sends, piece by piece, to the clients that read it.
 ///
-/// What is sent while no client reads is kept for the first that does. What follows a ``close(_:)`` is for the connections
-/// after it, so a test can let a client reconnect.
+/// A client receives what no client has received before, and what follows, up to a ``close(_:)``. So what is sent while no client
+/// reads is kept for the next one, and what follows a close is for the connections after it, as for a client that reconnects.
+/// A server sends at once what it has to a client that is connected, even if that reads only a part.
 ///
 /// ```swift
 /// let stream = server.stream("/events")
@@ -30,15 +31,27 @@ public final class MockStream: Sendable {
     }
 
     private struct State {
-        var kept: [Piece] = []
-        /// Weak, because a response that nobody reads any more has ended.
-        var readers: [ObjectIdentifier: WeakReader] = [:]
+        var pieces: [Piece] = []
+        /// The number of pieces that a client has received.
+        var receivedCount = 0
+        /// The clients by their numbers.
+        var readers: [Int: Reader] = [:]
         var count = 0
         var waiters = CountWaiters()
+
+        /// Returns the next piece for a client, or `nil` if there is none yet; the end is returned again.
+        mutating func take(_ id: Int) -> Piece? {
+            guard let position = readers[id]?.position, position < pieces.count else { return nil }
+            receivedCount = max(receivedCount, position + 1)
+            if case .bytes = pieces[position] { readers[id]?.position += 1 }
+            return pieces[position]
+        }
     }
 
-    private struct WeakReader {
-        weak var reader: MockStreamReader?
+    private struct Reader {
+        var position: Int
+        let signal: DispatchSemaphore
+        var waiter: CheckedContinuation<Piece?, Never>?
     }
 
     private let state = Lock(State())
@@ -57,7 +70,9 @@ public final class MockStream: Sendable {
         var lines = event.event == "message" ? [] : ["event: \(event.event)"]
         if !event.id.isEmpty { lines.append("id: \(event.id)") }
         if let retry = event.retry { lines.append("retry: \(retry.wholeMillisecondsRoundedUp)") }
-        lines += event.data.split(separator: "\n", omittingEmptySubsequences: false).map { "data: \($0)" }
+        // "\r\n" is one character.
+        let ends: [Character] = ["\n", "\r", "\r\n"]
+        lines += event.data.split(omittingEmptySubsequences: false, whereSeparator: ends.contains).map { "data: \($0)" }
         send(lines.joined(separator: "\n") + "\n\n")
     }
 
@@ -85,84 +100,74 @@ public final class MockStream: Sendable {
     }
 
     private func send(_ piece: Piece) {
-        let readers = state.withLock { state in
-            let readers = state.readers.values.compactMap(\.reader)
-            if readers.isEmpty { state.kept.append(piece) }
-            if case .end = piece { state.readers = [:] }
-            return readers
+        let waiting = state.withLock { state in
+            state.pieces.append(piece)
+            var waiting: [(CheckedContinuation<Piece?, Never>, Piece?)] = []
+            for (id, reader) in state.readers {
+                reader.signal.signal()
+                guard let waiter = reader.waiter else { continue }
+                state.readers[id]?.waiter = nil
+                waiting.append((waiter, state.take(id)))
+            }
+            return waiting
         }
-        for reader in readers { reader.add([piece]) }
+        for (waiter, piece) in waiting { waiter.resume(returning: piece) }
     }
 
-    /// Returns a reader that reads nothing before ``connect(_:)``.
-    func makeReader() -> MockStreamReader { MockStreamReader { [weak self] in self?.remove($0) } }
-
-    /// Connects a reader to what is kept and what follows, unless it was cancelled.
-    func connect(_ reader: MockStreamReader) {
-        let waiters = state.withLock { state in
-            guard !reader.isCancelled else { return [CheckedContinuation<Bool, Never>]() }
-            let end = state.kept.firstIndex { if case .end = $0 { true } else { false } }
-            let count = end.map { $0 + 1 } ?? state.kept.count
-            reader.add(Array(state.kept.prefix(count)))
-            state.kept.removeFirst(count)
-            if end == nil { state.readers[ObjectIdentifier(reader)] = WeakReader(reader: reader) }
+    /// Connects a client, until it is cancelled or deallocated.
+    func connect() -> MockStreamReader {
+        let signal = DispatchSemaphore(value: 0)
+        let (id, waiters) = state.withLock { state in
             state.count += 1
-            return state.waiters.removeReached(state.count)
+            state.readers[state.count] = Reader(position: state.receivedCount, signal: signal)
+            return (state.count, state.waiters.removeReached(state.count))
         }
         for waiter in waiters { waiter.resume(returning: true) }
+        return MockStreamReader(self, id, signal)
     }
 
-    private func remove(_ reader: MockStreamReader) {
-        _ = state.withLock { $0.readers.removeValue(forKey: ObjectIdentifier(reader)) }
+    fileprivate func take(_ id: Int) -> Piece? { state.withLock { $0.take(id) } }
+
+    /// Returns the next piece for a client, or `nil` if it has left.
+    fileprivate func next(_ id: Int) async -> Piece? {
+        await withCheckedContinuation { continuation in
+            let (isOver, piece) = state.withLock { state -> (Bool, Piece?) in
+                let piece = state.take(id)
+                if piece != nil || state.readers[id] == nil { return (true, piece) }
+                state.readers[id]?.waiter = continuation
+                return (false, nil)
+            }
+            if isOver { continuation.resume(returning: piece) }
+        }
+    }
+
+    fileprivate func disconnect(_ id: Int) {
+        state.withLock { $0.readers.removeValue(forKey: id)?.waiter }?.resume(returning: nil)
     }
 }
 
 /// A client of a ``MockStream``: a thread of a server, or the chunks of a stub's response.
 final class MockStreamReader: ResponseChunks {
-    private struct State {
-        var pieces: [MockStream.Piece] = []
-        var isCancelled = false
-        var waiter: CheckedContinuation<MockStream.Piece?, Never>?
+    private let stream: MockStream
+    private let id: Int
+    private let signal: DispatchSemaphore
+
+    init(_ stream: MockStream, _ id: Int, _ signal: DispatchSemaphore) {
+        (self.stream, self.id, self.signal) = (stream, id, signal)
     }
 
-    private let state = Lock(State())
-    private let signal = DispatchSemaphore(value: 0)
-    private let end: @Sendable (MockStreamReader) -> Void
-
-    init(end: @escaping @Sendable (MockStreamReader) -> Void) { self.end = end }
-
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    func add(_ pieces: [MockStream.Piece]) {
-        let (waiter, piece) = state.withLock {
-            state -> (CheckedContinuation<MockStream.Piece?, Never>?, MockStream.Piece?) in
-            state.pieces += pieces
-            guard let waiter = state.waiter, !state.pieces.isEmpty else { return (nil, nil) }
-            state.waiter = nil
-            return (waiter, state.pieces.removeFirst())
-        }
-        waiter?.resume(returning: piece)
-        signal.signal()
-    }
+    deinit { cancel() }
 
     /// Returns the next piece, or `nil` if there is none within the time.
     func next(within time: DispatchTimeInterval) -> MockStream.Piece? {
-        if let piece = take() { return piece }
+        if let piece = stream.take(id) { return piece }
         _ = signal.wait(timeout: .now() + time)
-        return take()
+        return stream.take(id)
     }
 
     func next() async throws -> Data? {
         let piece = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let (isOver, piece) = state.withLock { state -> (Bool, MockStream.Piece?) in
-                    if state.isCancelled { return (true, nil) }
-                    if !state.pieces.isEmpty { return (true, state.pieces.removeFirst()) }
-                    state.waiter = continuation
-                    return (false, nil)
-                }
-                if isOver { continuation.resume(returning: piece) }
-            }
+            await stream.next(id)
         } onCancel: {
             cancel()
         }
@@ -175,18 +180,5 @@ final class MockStreamReader: ResponseChunks {
         }
     }
 
-    func cancel() {
-        let waiter = state.withLock { state in
-            state.isCancelled = true
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        // First, so that what is sent after the reader has ended is not for it.
-        end(self)
-        waiter?.resume(returning: nil)
-    }
-
-    private func take() -> MockStream.Piece? {
-        state.withLock { $0.pieces.isEmpty ? nil : $0.pieces.removeFirst() }
-    }
+    func cancel() { stream.disconnect(id) }
 }
