@@ -25,10 +25,11 @@ public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
         do {
             try await Cassette.withCurrent(cassette) { try await function() }
         } catch {
-            await cassette.finish()
+            // The first error is the one of the test.
+            try? await cassette.finish()
             throw error
         }
-        await cassette.finish()
+        try await cassette.finish()
     }
 
     /// Returns the cassette of a file: one for all tests while it is recorded, and a new one for each test that replays it.

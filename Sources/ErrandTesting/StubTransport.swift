@@ -117,9 +117,7 @@ public final class StubTransport: RequestReadingTransport, MockService {
         let exchange = StubExchange()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                exchange.start(continuation) {
-                    try await self.respond(to: request, options.request)
-                }
+                exchange.start(continuation) { try await self.respond(to: request, options.request) }
             }
         } onCancel: {
             exchange.cancel()

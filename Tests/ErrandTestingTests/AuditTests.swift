@@ -50,7 +50,8 @@ import Testing
 
     @Test(arguments: [
         ("localhost:8080", true), ("127.0.0.1", true), ("[::1]:80", true), ("[0:0:0:0:0:0:0:1]", true),
-        ("127.evil.example", false), ("[::10]", false), ("[2001:db8::1]", false), ("0.0.0.0", false),
+        ("a.localhost", true), ("evillocalhost", false), ("localhost.evil.example", false), ("127.evil.example", false),
+        ("[::10]", false), ("[2001:db8::1]", false), ("0.0.0.0", false),
     ])
     func onlyLoopbackNeedsNoTLS(_ host: String, _ isLoopback: Bool) async throws {
         let baseURL = try #require(URL(string: "http://\(host)"))

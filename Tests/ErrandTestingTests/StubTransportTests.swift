@@ -83,12 +83,6 @@ import Testing
         }
     }
 
-    @Test func aLargeBodyIsReadInSmallChunks() async throws {
-        let stub = StubTransport()
-        stub.on(.get, "*", .data(Data(count: 1 << 20)).chunked(64))
-        #expect(try await send(stub).body.collect(upTo: .max).count == 1 << 20)
-    }
-
     @Test func theLogIsBoundedAndTheCountIsNot() async throws {
         let transport = StubTransport(maximumLogCount: 3) { _ in .status(200) }
         for method: HTTPMethod in ["A", "B", "C", "D", "E", "F", "G", "H"] { _ = try await send(transport, method) }

@@ -36,7 +36,12 @@ extension Cassette {
                         defer { end() }
                         var entry = entry
                         entry.set(header, body, chunks: chunks, ending: ending)
-                        try self.add(entry, at: place, names)
+                        do {
+                            try self.add(entry, at: place, names)
+                        } catch {
+                            self.state.withLock { $0.failure = $0.failure ?? error }
+                            throw error
+                        }
                     }
                 )
             }
@@ -51,12 +56,15 @@ extension Cassette {
     ///
     /// A stream that its reader leaves with `break` is recorded shortly afterwards, so call this before a test reads or replays
     /// the file. The trait `cassette` calls it after each test. A stream that is still being read is not recorded yet.
-    public func finish() async {
+    ///
+    /// - Throws: The first error of writing the response of a stream, which a reader that has left did not get.
+    public func finish() async throws {
         let end = ContinuousClock.now + .seconds(5)
         while state.withLock({ $0.pending > 0 }), ContinuousClock.now < end, !Task.isCancelled {
             // The loop ends if the task is cancelled.
             try? await Task.sleep(for: .milliseconds(5))
         }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
     /// Throws an error if a request contains a stand-in of the file, which its service does not know.
@@ -138,7 +146,7 @@ private final class RecordingChunks: ResponseChunks {
 
     init(_ chunks: any ResponseChunks, _ add: @escaping Add) { (self.chunks, self.add) = (chunks, add) }
 
-    // A body that nobody reads has not been cancelled. There is nobody to throw an error at.
+    // A body that nobody reads has not been cancelled. `finish()` of the cassette throws the error.
     deinit { try? finish(.left) }
 
     func next() async throws -> Data? {
@@ -168,7 +176,7 @@ private final class RecordingChunks: ResponseChunks {
 
     func cancel() {
         chunks.cancel()
-        // Its reader has ended, and gets no error any more.
+        // Its reader has ended; `finish()` of the cassette throws the error.
         try? finish(.left)
     }
 

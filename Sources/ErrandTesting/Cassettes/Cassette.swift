@@ -59,6 +59,8 @@ public final class Cassette: RequestReadingTransport {
         var credentials: [[String]: [String]] = [:]
         /// The number of responses that are being recorded.
         var pending = 0
+        /// The first error of recording a stream, whose reader may have left.
+        var failure: (any Error)?
         /// The number of the last change of the entries.
         var snapshot = 0
     }

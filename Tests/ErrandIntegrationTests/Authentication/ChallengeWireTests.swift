@@ -113,7 +113,7 @@ struct ChallengeWireTests {
             func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
         }
         let session = AuthenticationSession(Usual())
-        let agent = server.agent { $0.authentication = .session(session) }
+        let agent = server.agent { ($0.authentication, $0.retryPolicy) = (.session(session), .inherited) }
         let error = await #expect(throws: NetworkError.self) { try await agent.get("/x") as Int }
         #expect(error?.reason == .status(401) && session.credential == nil && server.requestCount == 1)
     }

@@ -157,6 +157,8 @@ struct SessionOriginWireTests {
     }
 
     private func expectNoRedirect(of place: Tokens.Place, _ policy: CredentialPolicy, isRebuilt: Bool) async throws {
+        home.reset()
+        other.reset()
         home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
         other.on(.post, "/x", .status(204))
         let agent = agent(in: place) { $0.interceptors = isRebuilt ? [Rebuilding()] : [] }

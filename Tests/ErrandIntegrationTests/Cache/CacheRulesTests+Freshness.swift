@@ -62,7 +62,7 @@ extension CacheRulesTests {
         Row("4.2.4 a stale response is used offline", asks("a", minute), uses("a stale", after: 61)),
         Row(
             "4.2.4 but not with must-revalidate",
-            asks("a", cc("max-age=60, must-revalidate")),
+            asks("a", cc("max-age=60, must-revalidate", ["ETag": "\"1\""])),
             uses("unreachable", after: 61)
         ),
         Row(
@@ -70,7 +70,7 @@ extension CacheRulesTests {
             asks("a", cc("max-age=60, must-revalidate", ["ETag": "\"1\""])),
             asks("down", [:], status: 503, after: 61, expecting: "unacceptableStatus")
         ),
-        Row("4.2.4 nor with no-cache", asks("a", cc("no-cache")), uses("unreachable")),
+        Row("4.2.4 nor with no-cache", asks("a", cc("no-cache", ["ETag": "\"1\""])), uses("unreachable", after: 61)),
     ]
 
     static let fields: [Row] = [
@@ -97,6 +97,7 @@ extension CacheRulesTests {
             uses("a cache", by: cc("min-fresh=10"), after: 49),
             asks("b", minute, by: cc("min-fresh=10"), after: 2)
         ),
+        Row("5.2.1.4 no-cache without a validator", asks("a", minute), asks("b", minute, by: cc("no-cache"))),
         Row(
             "5.2.1.4 no-cache of the request",
             asks("a", tagged),
@@ -124,6 +125,11 @@ extension CacheRulesTests {
         ),
         Row("5.2.2.3 must-understand", asks("a", cc("no-store, must-understand, max-age=60")), uses("a cache")),
         Row("5.2.2.4 no-cache", asks("a", cc("no-cache, max-age=60")), asks("b", minute)),
+        Row(
+            "5.2.2.4 no-cache is validated each time",
+            asks("a", cc("no-cache", ["ETag": "\"1\""])),
+            asks("", ["ETag": "\"1\""], status: 304, expecting: "a revalidated", sending: ["If-None-Match": "\"1\""])
+        ),
         Row("5.2.2.4 no-cache of a field", asks("a", cc("no-cache=\"X\", max-age=60", ["X": "1"])), uses("a cache")),
         Row(
             "5.2.2.9 public makes a status heuristically cacheable",

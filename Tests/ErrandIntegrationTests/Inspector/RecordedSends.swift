@@ -41,7 +41,7 @@ enum RecordedSends {
         server.on(.get, "/list", .json("[1]"))
         server.on(.get, "/moved", .redirect(to: "/items/1?page=2", status: 302))
         server.on(.get, "/missing", .json(#"{"error":"no such item","token":"s3cret"}"#, status: 404))
-        let agent = server.agent(transport: URLSessionTransport()) {
+        let agent = server.agent {
             $0.accessories = [recorder]
             $0.authentication = .session(session)
             $0.cache = ResponseCache(disk: nil)

@@ -62,10 +62,10 @@ struct WaterfallPageTests {
         let json = dumped.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
         let found = try JSONValue(parsing: Data(json.utf8))
         func texts(_ name: String) -> [String] { (found[name]?.array ?? []).compactMap(\.string) }
-        #expect(
-            texts("names").prefix(5) == ["1 BatchRequest", "2 Item", "2 BatchRequest", "3 Item", "3 Item"],
-            "\(found)"
-        )
+        // The members of a batch begin in any order.
+        let (item, inner) = (["2 Item"], ["2 BatchRequest", "3 Item", "3 Item"])
+        #expect([item + inner, inner + item].contains(Array(texts("names").prefix(5).dropFirst())), "\(found)")
+        #expect(texts("names").first == "1 BatchRequest")
         #expect(texts("names").count == 19 && texts("names").contains("1 PageSequence"), "\(texts("names"))")
         #expect(
             Set(["var(--wait)", "note", "stored", "span"]).isSubset(of: texts("bars")),

@@ -64,7 +64,7 @@ struct StreamPressureTimingTests {
             let other = Agent(config: NetworkConfig(baseURL: BaseURL(base)))
             _ = try await StreamPressureTimingTests.times(50, other)
             let alone = try await StreamPressureTimingTests.times(300, other)
-            let before = ThisProcess.peak()
+            let before = try ThisProcess.peak()
             let stream = try await Agent(config: NetworkConfig()).bytes(for: GeneralRequest(url.absoluteString))
             var read = 0
             var iterator = stream.makeAsyncIterator()
@@ -76,7 +76,7 @@ struct StreamPressureTimingTests {
                 read += try await iterator.next()?.count ?? 0
                 try await Task.sleep(for: .milliseconds(10))
             }
-            let grown = ThisProcess.peak() - before
+            let grown = try ThisProcess.peak() - before
             let spilled = StreamPressureTimingTests.spilledByteCount()
             let (one, two) = (StreamPressureTimingTests.median(alone), StreamPressureTimingTests.median(beside))
             print(
@@ -135,7 +135,7 @@ struct StreamPressureTimingTests {
             [base = server.baseURL as URL] in
             var config = NetworkConfig(baseURL: BaseURL(base))
             config.limits.maximumExpansion = 10_000
-            let before = ThisProcess.peak()
+            let before = try ThisProcess.peak()
             let stream = try await Agent(config: config).bytes(for: GeneralRequest("/bomb"))
             var (read, spilled) = (0, 0)
             var next = 0
@@ -146,7 +146,7 @@ struct StreamPressureTimingTests {
                 try await Task.sleep(for: .milliseconds(500))
                 spilled = max(spilled, StreamPressureTimingTests.spilledByteCount())
             }
-            let grown = ThisProcess.peak() - before
+            let grown = try ThisProcess.peak() - before
             print(
                 "StreamPressureTimingTests: RSS +\(grown >> 10) KiB for a bomb of \(read >> 20) MiB, on disk \(spilled >> 10) KiB"
             )

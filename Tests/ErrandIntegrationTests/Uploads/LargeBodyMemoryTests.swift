@@ -20,9 +20,9 @@ struct LargeBodyMemoryTests {
             let agent = Agent(config: config)
             // Everything that a first send loads.
             _ = try await agent.send(GeneralRequest("/small").expecting(Data.self))
-            let before = ThisProcess.peak()
+            let before = try ThisProcess.peak()
             let body = try await agent.send(GeneralRequest("/large").expecting(Data.self))
-            let grown = ThisProcess.peak() - before
+            let grown = try ThisProcess.peak() - before
             print("LargeBodyMemoryTests: \(grown >> 20) MiB for \(body.count >> 20) MiB")
             guard body.count == LargeBodyMemoryTests.size, grown < LargeBodyMemoryTests.size + (40 << 20) else {
                 exit(EXIT_FAILURE)

@@ -28,11 +28,11 @@ struct UploadMemoryTests {
             }
             // Everything that a first send loads.
             _ = try await upload(.multipart { $0.append("x", name: "file") })
-            let before = ThisProcess.peak()
+            let before = try ThisProcess.peak()
             let result = try await upload(
                 isForm ? .multipart { try $0.append(file: file, name: "file") } : .file(file)
             )
-            let grown = (ThisProcess.peak() - before) >> 20
+            let grown = (try ThisProcess.peak() - before) >> 20
             print("UploadMemoryTests: \(grown) MiB, form: \(isForm), \(result)")
             guard result == "whole", grown <= 32 else { exit(EXIT_FAILURE) }
         }

@@ -134,7 +134,8 @@ struct RefreshFailureTests {
     /// The refresh was sent, but not the one that it needed itself.
     @Test func refreshThatNeedsAnotherRefreshWasSent() throws {
         let error = NetworkError(.refreshFailed, underlying: NetworkError(.connectionRefused))
-        guard case .connection(wasSent: true) = RefreshFailureKind(error) else { throw Unexpected(error) }
+        let kind = RefreshFailureKind(error)
+        guard case .connection(wasSent: true) = kind else { throw Unexpected(kind) }
     }
 
     /// The server has rejected the credential, although the server of the tokens is not reachable.

@@ -48,9 +48,10 @@ import Testing
         let wrong = ["[1]", "1.5", "18446744073709551615.5", "true"]
         for end in wrong {
             let rig = rig(9) { _ in ([:], #","next":\#(end)"#) }
-            await expect(kind: .undecodable) {
+            let error = await expect(kind: .undecodable) {
                 try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next")))
             }
+            #expect(error != nil, "\(end)")
         }
     }
 
