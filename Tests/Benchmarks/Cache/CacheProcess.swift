@@ -48,7 +48,7 @@ enum CacheProcess {
         let end = ContinuousClock.now + .seconds(seconds)
         var (wrong, reads, writes, failed) = (0, 0, 0, 0)
         // On a slow machine the time is not enough to fill the store.
-        while ContinuousClock.now < end || writes < 2_000 {
+        while ContinuousClock.now < end || writes < 500 {
             for _ in 0..<100 {
                 let number = Int.random(in: 0..<hammeredKeyCount)
                 switch Int.random(in: 0..<2_000) {
