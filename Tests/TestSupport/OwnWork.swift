@@ -9,11 +9,12 @@ public enum OwnWork {
     /// How many of the tests that do much run at once.
     private static let slots = Slots(4)
 
-    /// Runs the body of a test when one of a few slots is free, and cancels it after its limit.
+    /// Runs the body of a test when one of a few slots is free, and cancels it if it hangs.
     ///
     /// - Parameters:
     ///   - name: What a message calls the test.
-    ///   - limit: The time that the test may take, without the time in which it waits for a slot or for the pool.
+    ///   - limit: The time that the test takes at most, without the time in which it waits for a slot or for the pool. It is
+    ///     cancelled after three times as long, because hosts of CI are as slow at times.
     ///   - hasOwnThread: Whether the body runs on a thread of its own, and its child tasks with it, one at a time.
     ///   - body: The test.
     /// - Returns: Whether the test ended within its limit.
@@ -31,7 +32,7 @@ public enum OwnWork {
         await slots.take()
         defer { slots.give() }
         let id = withUnsafeCurrentTask { task in
-            task.map { PoolClock.shared.watch(name, limit: limit, task: $0, priority: $0.priority) }
+            task.map { PoolClock.shared.watch(name, limit: limit * 3, task: $0, priority: $0.priority) }
         }
         var isOver = false
         do {
