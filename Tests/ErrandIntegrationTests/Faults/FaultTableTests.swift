@@ -147,14 +147,11 @@ struct FaultTableTests {
 
     @Test
     func aRefusedConnectionNamesHostAndPort() async throws {
-        let server = try MockServer()
-        let port = server.port
-        server.stop()
         let error = await #expect(throws: NetworkError.self) {
-            try await Agent(config: NetworkConfig()).send(GeneralRequest("http://127.0.0.1:\(port)/users"))
+            try await Agent(config: NetworkConfig()).send(GeneralRequest("http://127.0.0.1:1/users"))
         }
         #expect(error?.reason == .connectionRefused)
-        #expect(error?.description.contains("127.0.0.1:\(port)/users") == true)
+        #expect(error?.description.contains("127.0.0.1:1/users") == true)
     }
 
     @Test

@@ -5,11 +5,8 @@ import Testing
 
 /// The URLs of a CDN, tried in order.
 @Suite struct CDNFallbackTests {
-    private static func closedPort() throws -> BaseURL {
-        let server = try MockServer()
-        server.stop()
-        return BaseURL(server.baseURL)
-    }
+    /// Nobody listens there, and no server that asks for a free port gets it.
+    private static let closedPort: BaseURL = "http://127.0.0.1:1"
 
     private static func request(_ method: HTTPMethod = .get) -> GeneralRequest<DefaultFormatter<String>> {
         GeneralRequest("/a/file.txt").method(method).query(["v": 1]).usingCDN().expecting(String.self)
@@ -34,7 +31,7 @@ import Testing
         let working = try MockServer { .text("found \($0.target)") }
         let last = try MockServer { _ in .text("unused") }
         defer { for server in [failing, working, last] { server.stop() } }
-        let first = fault == "closed" ? try Self.closedPort() : BaseURL(failing.baseURL)
+        let first = fault == "closed" ? Self.closedPort : BaseURL(failing.baseURL)
         let agent = Self.agent([first, BaseURL(working.baseURL), BaseURL(last.baseURL)]) {
             // It applies to the server that works too.
             $0.limits.timeout = fault == "silent" ? .seconds(3) : .seconds(30)
@@ -89,10 +86,10 @@ import Testing
         let working = try MockServer { .text($0.headers["Authorization"] ?? "-") }
         let other = try MockServer { _ in .text("unused") }
         defer { for server in [working, other] { server.stop() } }
-        let agent = Self.agent([try Self.closedPort(), BaseURL(other.baseURL)]) {
+        let agent = Self.agent([Self.closedPort, BaseURL(other.baseURL)]) {
             $0.authorization = .bearer("token")
         }
-        let service = Service(id: "s", cdnURL: try Self.closedPort(), cdnFallbacks: [BaseURL(working.baseURL)])
+        let service = Service(id: "s", cdnURL: Self.closedPort, cdnFallbacks: [BaseURL(working.baseURL)])
         #expect(try await agent.send(Self.request().service(service)) == "Bearer token")
         #expect(other.requestCount == 0)
         let plan = try await agent.plan(for: Self.request().service(service))
